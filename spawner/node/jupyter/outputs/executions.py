@@ -93,7 +93,8 @@ class Execution:
         has more than is kept here: answers to `input()`, and what a bound leaves out.
         """
         count = cell.get("execution_count")
-        if count != self.count and not (self.ended and count is None):
+        unanswered = self.ended and not self.gap and count is None
+        if count != self.count and not unanswered:
             return False
         if not self.gap or self.outputs.truncated:
             return True

@@ -205,6 +205,20 @@ def test_complete_outputs_of_a_page_are_not_shortened(
     assert session.unwritten() == []
 
 
+def test_page_that_lost_an_ended_cell_has_not_saved_it(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell_outputs, "TEXT_CHARACTERS", 100)
+    session.request("a")
+    session.start("a")
+    session.all.disconnect(K, "page")
+    for number in range(100):
+        session.say("stream", name="stdout", text=f"line {number}\n")
+    session.all.end(K)
+    session.all.note_saved(K, [saved_cell(text="", count=None)])
+    assert session.unwritten() == ["a"]
+
+
 def test_output_after_the_page_has_saved_is_lacking_again(session: Session) -> None:
     session.run("a")
     session.all.note_saved(K, [saved_cell()])
