@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,20 @@ def test_file_with_two_links_keeps_both(file: Path) -> None:
     replace(file, {}, file.stat())
     assert [link.read_text(), link.stat().st_ino] == ["{}\n", file.stat().st_ino]
     assert {path.name for path in file.parent.iterdir()} == {"a.ipynb", "link.ipynb"}
+
+
+def test_file_that_could_not_be_overwritten_leaves_a_complete_copy(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("no space left")
+
+    (file.parent / "link.ipynb").hardlink_to(file)
+    monkeypatch.setattr(shutil, "copyfileobj", fail)
+    with pytest.raises(OSError, match="no space left; the complete notebook is in"):
+        replace(file, {"a": 1}, file.stat())
+    (copy,) = file.parent.glob(".~*")
+    assert copy.read_text() == '{\n "a": 1\n}\n'
 
 
 @pytest.mark.parametrize("function", ["geteuid", "getegid"])

@@ -288,6 +288,16 @@ async def test_half_of_a_surrogate_pair_is_replaced(
     assert requests == [str(file), [{"text": "é ?."}]]
 
 
+async def test_program_that_takes_too_long_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.ipynb"
+    file.write_text("{}")
+    monkeypatch.setattr(module, "PROGRAM_S", 0.0)
+    with pytest.raises(WriteFailed, match="it took longer than 0 seconds"):
+        await write_file(file, [])
+
+
 async def test_program_that_fails_reports_why(tmp_path: Path) -> None:
     file = tmp_path / "a.ipynb"
     file.write_text("{}")
