@@ -114,8 +114,7 @@ test-vm: prepare-parts wheel ## a stock Debian 12 with systemd and cgroup v2, in
 	@PORTAL_STATE_ROOT=$(STATE) $(DEV)/python -m pytest tests/vm
 
 test-more: prepare-tests     ## what takes too long for `make test`, in a cluster of its own
-	@PORTAL_TEST_KILLS=20 $(PYTHON) -m cluster.test --state-root $(STATE) -- \
-		tests/more tests/cluster/test_jobs_killed.py
+	@$(PYTHON) -m cluster.test --state-root $(STATE) -- tests/more
 
 test-faults: prepare-tests   ## kill, stop and slow each part while users work; writes docs/reliability.md
 	@$(PYTHON) -m cluster.test --state-root $(STATE) --name faults -- tests/faults; code=$$?; \

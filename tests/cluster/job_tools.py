@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from typing import Any
 
 import aiohttp
@@ -135,3 +136,20 @@ async def board_of(
         done=lambda board: board["state"] in {"running", "failed"},
         pause_s=0.05,
     )
+
+
+async def submit_until_answered(client: Client, script: str, key: str, **body: Any) -> Any:
+    """Submit with one key until there is a response, as a careful client does."""
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            return await submit(client, script, key=key, **body)
+        except AWAY as error:
+            if not is_away(error) or time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(0.2)
+
+
+def begin_submitting(client: Client, script: str, key: str) -> asyncio.Task[Any]:
+    """Start a submission that is repeated until there is a response; the task returns the job."""
+    return asyncio.create_task(submit_until_answered(client, script, key))
