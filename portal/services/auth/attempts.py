@@ -81,15 +81,17 @@ class Attempt:
 async def counted(database: Database, settings: Settings, attempt: Attempt) -> AsyncIterator[None]:
     """Count an attempt before it is made, so that concurrent attempts count too.
 
-    Success deletes the name's failures of this kind. If the directory failed, the attempt is not
-    counted. Raises TooManyAttempts if the limit of the name or the address is exceeded.
+    Success deletes the name's failures of this kind; that of a device's code only its own count,
+    because users can have codes of their own, which would permit further guesses at others'. If the
+    directory failed, the attempt is not counted. Raises TooManyAttempts if the limit of the name or
+    the address is exceeded.
     """
     try:
         begun = await _count_attempt(database, settings, attempt)
     except errors.TooManyAttempts as error:
         await _record_refusal(database, attempt, type(error).__name__)
         raise
-    name = attempt.username
+    name, own = attempt.username, LoginFailure.id == begun
     same = and_(LoginFailure.username == name, LoginFailure.kind == attempt.kind.value)
     try:
         yield
@@ -97,9 +99,9 @@ async def counted(database: Database, settings: Settings, attempt: Attempt) -> A
         await _record_refusal(database, attempt, type(error).__name__)
         raise
     except BaseException:
-        await _delete_failures(database, LoginFailure.id == begun)
+        await _delete_failures(database, own)
         raise
-    await _delete_failures(database, same)
+    await _delete_failures(database, own if attempt.kind is SecretKind.DEVICE_CODE else same)
 
 
 async def _record_refusal(database: Database, attempt: Attempt, why: str) -> None:

@@ -206,6 +206,14 @@ class TestRefusals:
         assert answers[0].body["errors"][0]["field"] == "user_code"
         assert (await find(alice, code)).status == 429
 
+    async def test_codes_of_ones_own_permit_no_further_wrong_ones(
+        self, alice: Browser, device: Browser
+    ) -> None:
+        code = (await start(device)).body["user_code"]
+        codes = ["XXXX-XXXX", "XXXX-XXXX", code, code, "XXXX-XXXX", code, "XXXX-XXXX"]
+        answers = [(await find(alice, each)).status for each in codes]
+        assert answers == [401, 401, 200, 200, 401, 429, 429]
+
     async def test_a_device_that_polls_too_often_is_slowed_down(
         self, portal: Portal, device: Browser
     ) -> None:
