@@ -37,6 +37,7 @@ FRAME_BYTES = 16 * 1024 * 1024
 CONNECT_S = 30
 ACCEPT_SALT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 BINARY, CLOSE, PING, PONG = 2, 8, 9, 10
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class ConnectionRefusal(Exception):
@@ -125,6 +126,8 @@ async def connect(base_url: str, host: str) -> None:
     url = urlsplit(f"{base_url.rstrip('/')}/{session}/ssh")
     if url.scheme not in ("http", "https") or not url.hostname:
         raise ConnectionRefusal(f"{base_url} is not the address of a portal")
+    if url.scheme == "http" and url.hostname not in LOOPBACK:
+        raise ConnectionRefusal(f"{base_url} would get your token unencrypted. Use https://")
     context = ssl.create_default_context() if url.scheme == "https" else None
     opening = asyncio.open_connection(
         url.hostname, url.port or (443 if context else 80), ssl=context, limit=CHUNK_BYTES

@@ -158,6 +158,12 @@ async def test_a_portal_out_of_reach_is_an_error(laptop: Laptop) -> None:
     assert "portal: " in await laptop.refusal()
 
 
+async def test_the_token_is_sent_unencrypted_to_no_other_computer(laptop: Laptop) -> None:
+    """Another address of this computer: the token would arrive."""
+    laptop.url = laptop.url.replace("127.0.0.1", "127.0.0.2")
+    assert "unencrypted" in await laptop.refusal()
+
+
 def test_it_runs_with_the_oldest_python_that_it_names() -> None:
     text = PROGRAM.read_text()
     assert "Python 3.8 or later" in text
