@@ -1,6 +1,6 @@
 """Connects ssh to a session of the Data Scientist Portal: the ProxyCommand in ssh_config.
 
-    ProxyCommand python3 ~/.ssh/portal/portal_ssh.py https://HOST/user/NAME/ %h
+    ProxyCommand python3 -I ~/.ssh/portal/portal_ssh.py https://HOST/user/NAME/ '%h'
 
 The first label of %h is the session's name. The program opens a websocket to the portal and copies
 ssh's bytes both ways. Beside it are

@@ -3,7 +3,9 @@
 Pure.
 
 One block of ssh_config serves all of a user's sessions: the first label of a host's name is the
-session's. The program in `portal/downloads/portal_ssh.py` is the ProxyCommand.
+session's. The program in `portal/downloads/portal_ssh.py` is the ProxyCommand. A shell runs it, and
+a host's name may come from elsewhere, such as a submodule's address: it is quoted. OpenSSH 9.6 also
+refuses names with characters of the shell. Python gets no module from the working folder (`-I`).
 """
 
 import ipaddress
@@ -17,7 +19,8 @@ OTHERWISE = "portal"
 _BLOCK = """\
 Host *.{suffix}
     User {username}
-    ProxyCommand python3 {folder}/{program} {url} %h
+    ProxyCommand python3 -I {folder}/{program} {url} '%h'
+    ForwardAgent no
     IdentityFile {folder}/id_ed25519
     IdentitiesOnly yes
     UserKnownHostsFile {folder}/known_hosts

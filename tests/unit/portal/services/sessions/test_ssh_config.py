@@ -25,9 +25,10 @@ def test_block_applies_to_all_sessions_of_the_user() -> None:
     assert first == "Host *.portal.example.org"
     assert lines[:2] == [
         "    User alice",
-        "    ProxyCommand python3 ~/.ssh/portal/portal_ssh.py "
-        "https://jupyter.example.org:8443/user/alice/ %h",
+        "    ProxyCommand python3 -I ~/.ssh/portal/portal_ssh.py "
+        "https://jupyter.example.org:8443/user/alice/ '%h'",
     ]
+    assert "    ForwardAgent no" in lines
     assert "    StrictHostKeyChecking yes" in lines
 
 
