@@ -146,10 +146,14 @@ def _parse_home(home: object) -> str:
 
 
 async def _ask_server(context: AppContext, session: Session) -> dict[str, Any]:
-    """Return the server's answer. Raises ClientError, TimeoutError, ValueError."""
+    """Return the server's answer. Raises ClientError, TimeoutError, ValueError.
+
+    Another user's program may have taken a killed session's port: it has no proof.
+    """
     path = f"/user/{session.user.username}/{session.name}/portal/ssh"
     key = launch.derive_secret(context, session.id)
-    headers = {guard.SIGNATURE_HEADER: guard.sign(key, "GET", path, time.time())}
+    signature = guard.sign(key, "GET", path, time.time())
+    headers = {guard.SIGNATURE_HEADER: signature}
     url = URL(f"{servers.url_of(session)}{path}", encoded=True)
     tls = certificates.build_connect_arguments(context, session.tls_name)
     async with context.http.get(
@@ -157,6 +161,8 @@ async def _ask_server(context: AppContext, session: Session) -> dict[str, Any]:
     ) as answer:
         if answer.status != 200:
             raise ValueError(f"status {answer.status}")
+        if not guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, "")):
+            raise ValueError("no proof")
         found = json.loads(await answer.content.read(MAX_STATUS_BYTES))
     if not isinstance(found, dict):
         raise ValueError("malformed")  # noqa: TRY004 - as for bad JSON

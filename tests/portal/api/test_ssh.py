@@ -55,6 +55,14 @@ def gate(real: Real, given: dict[str, str], server: str = "s1", **kwargs: Any) -
     return real.ask("/internal/gate/ssh", headers=asked, **kwargs)
 
 
+def add_answering_session(real: Real, body: bytes) -> Session:
+    """Return a session whose server answers with this body and the proof that it is the server."""
+    made = real.add_session(target_host="127.0.0.1", target_port=real.node.port)
+    real.node.guard_key = derive_secret(CONTEXT, made.id)
+    real.node.answer = lambda *_: _json(body)
+    return made
+
+
 # --- /internal/gate/ssh ---------------------------------------------------------------------------
 
 
@@ -164,8 +172,7 @@ def test_only_the_owners_own_content_host_leads_to_it(tmp_path: Path) -> None:
 
 
 def test_the_owner_sees_how_to_connect(real: Real) -> None:
-    made = real.add_session(target_host="127.0.0.1", target_port=real.node.port)
-    real.node.answer = lambda *_: _json(b'{"sshd": true, "home": "/home/al ice"}')
+    made = add_answering_session(real, b'{"sshd": true, "home": "/home/al ice"}')
     shown = real.ask(f"/api/v1/sessions/{made.id}/ssh", user="alice")
     (seen,) = real.node.seen
     assert (seen.path, seen.all("cookie")) == ("/user/alice/s1/portal/ssh", [])
@@ -188,10 +195,17 @@ def test_the_owner_sees_how_to_connect(real: Real) -> None:
     ],
 )
 def test_a_node_without_ssh_is_reported(real: Real, body: bytes, words: bytes) -> None:
-    made = real.add_session(target_host="127.0.0.1", target_port=real.node.port)
-    real.node.answer = lambda *_: _json(body)
+    made = add_answering_session(real, body)
     shown = real.ask(f"/api/v1/sessions/{made.id}/ssh", user="alice")
     assert (shown.status, words in shown.body) == (200, True)
+
+
+def test_a_program_without_the_sessions_secret_is_not_believed(real: Real) -> None:
+    made = add_answering_session(real, b'{"sshd": true, "home": "/home/mallory"}')
+    real.node.guard_key = "another secret"
+    shown = real.ask(f"/api/v1/sessions/{made.id}/ssh", user="alice")
+    assert (shown.status, b"doesn't answer" in shown.body) == (200, True)
+    assert b"mallory" not in shown.body
 
 
 def test_a_session_that_does_not_run_has_no_ssh(real: Real) -> None:
