@@ -15,6 +15,16 @@ MARK = ":"
 PAGE = 500
 BYTES_FROM = 0xEF80
 """The portal shows a byte b that is not UTF-8 as the character U+EF00 + b; the first is 0x80."""
+WINDOWS_SPECIAL = frozenset('\\:<>"|?*')
+WINDOWS_DEVICES = frozenset(
+    ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"]
+    + [
+        f"{device}{number}"
+        for device in ("COM", "LPT")
+        for number in "0123456789\u00b9\u00b2\u00b3"
+    ]
+)
+"""Names of devices in every folder of Windows; superscript digits count as digits."""
 
 
 def is_remote(text: str) -> bool:
@@ -48,18 +58,34 @@ def to_remote_name(name: str) -> str:
     )
 
 
-def to_local_name(name: str) -> str:
+def to_local_name(name: str, system: str = os.name) -> str:
     """Return a name of the portal as the local system has it, and refuse one that is no name.
 
     Pure. The portal is not trusted with local paths: no name of its leads out of the target folder.
     """
-    if name in {"", ".", ".."} or "/" in name or "\0" in name or (os.name == "nt" and "\\" in name):
+    if name in {"", ".", ".."} or "/" in name or "\0" in name or _is_special(name, system):
         raise UsageProblem(f"The portal sent a name that can't be used here: {name!r}.")
     return "".join(
         chr(ord(letter) - BYTES_FROM + 0x80 + 0xDC00)
         if BYTES_FROM <= ord(letter) < BYTES_FROM + 0x80
         else letter
         for letter in name
+    )
+
+
+def _is_special(name: str, system: str) -> bool:
+    """Return whether Windows would not create a plain file or folder of this name. Pure.
+
+    A colon begins a stream of another file, a device's name opens the device, with any ending, and
+    a dot or space at the end is dropped, so that another file is meant.
+    """
+    if system != "nt":
+        return False
+    stem = name.partition(".")[0].rstrip(" ").upper()
+    return (
+        stem in WINDOWS_DEVICES
+        or name.endswith((".", " "))
+        or any(letter in WINDOWS_SPECIAL or ord(letter) < ord(" ") for letter in name)
     )
 
 

@@ -29,6 +29,35 @@ def test_to_local_name_refuses_what_leads_elsewhere(name: str) -> None:
         to_local_name(name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "a\\b",
+            "C:evil.exe",
+            "notes.txt:stream",
+            'a"b',
+            "a<b",
+            "a>b",
+            "a|b",
+            "a?",
+            "a*",
+            "a\x1fb",
+        ),
+        *("a.", "a ", "CON", "nul", "Aux.txt", "com1.tar.gz", "LPT9", "COM\u00b9", "NUL .txt"),
+    ],
+)
+def test_to_local_name_refuses_what_is_special_on_windows(name: str) -> None:
+    with pytest.raises(UsageProblem):
+        to_local_name(name, "nt")
+    assert to_local_name(name, "posix") == name
+
+
+@pytest.mark.parametrize("name", ["console.log", ".profile", "com", "com10", "a b.txt", "Größe"])
+def test_to_local_name_keeps_usual_names_on_windows(name: str) -> None:
+    assert to_local_name(name, "nt") == name
+
+
 @given(st.binary(min_size=1, max_size=20))
 def test_names_of_any_bytes_agree_with_the_portals(raw: bytes) -> None:
     name = raw.replace(b"/", b"_").replace(b"\0", b"_").decode(errors="surrogateescape")
