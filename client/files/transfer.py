@@ -3,6 +3,8 @@
 An upload continues in the same run and in a later one: the portal keeps the received part, and the
 checksum at the end refuses a mixture of two versions. A download goes to a part file beside the
 target, whose name contains the version of the remote file; it gets its name when it is complete.
+Others may have put something else there, in a shared folder: a part file is a regular one of this
+user, and no one else can read it.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from .. import operations
 from ..connection import ConnectionLost, PortalConnection
@@ -163,6 +167,7 @@ class FileTransfer:
         part = part_path(target, entry.version)
         try:
             self.connection.repeat(lambda: self._receive(entry, source, part, advance))
+            _give_usual_mode(part)
             part.replace(target)
         except OSError as error:
             raise UsageProblem(f"{target} can't be written: {error.strerror}.") from error
@@ -171,7 +176,7 @@ class FileTransfer:
         self, entry: RemoteEntry, source: RemotePlace, part: Path, advance: Advance
     ) -> None:
         """Append what is missing to the part file."""
-        have = part.stat().st_size if part.exists() else 0
+        have = find_part_size(part)
         if have and have == entry.size_bytes:
             return
         if entry.size_bytes is not None and have > entry.size_bytes:
@@ -184,7 +189,9 @@ class FileTransfer:
         ) as answer:
             done = have if answer.status == 206 else 0
             # without a range, or of another version, the whole file comes
-            with part.open("ab" if done else "wb") as file:
+            with open_part(part) as file:
+                file.seek(done)
+                file.truncate()
                 for block in answer.stream(BLOCK):
                     file.write(block)
                     done += len(block)
@@ -195,6 +202,44 @@ def part_path(target: Path, version: str) -> Path:
     """Return the part file of a download, another one for each version of the remote file. Pure."""
     digest = hashlib.sha256(f"{target.name}\n{version}".encode(errors="surrogateescape"))
     return target.with_name(f".{digest.hexdigest()[:16]}{PART}")
+
+
+def find_part_size(part: Path) -> int:
+    """Return the size of a part file, 0 if there is none. Raises UsageProblem."""
+    try:
+        found = part.lstat()
+    except FileNotFoundError:
+        return 0
+    _refuse_foreign(part, found)
+    return found.st_size
+
+
+def open_part(part: Path) -> BinaryIO:
+    """Open a part file, or create it, readable for its owner only. Raises UsageProblem."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(part, flags, 0o600)
+    try:
+        _refuse_foreign(part, os.fstat(descriptor))
+    except UsageProblem:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "r+b")
+
+
+def _refuse_foreign(part: Path, found: os.stat_result) -> None:
+    """Raise UsageProblem unless this is a regular file of this user, without another name."""
+    is_own = os.name != "posix" or found.st_uid == os.geteuid()
+    if not (stat.S_ISREG(found.st_mode) and is_own and found.st_nlink == 1):
+        raise UsageProblem(f"{part} is not a part of this download.", "Delete it, and try again.")
+
+
+def _give_usual_mode(part: Path) -> None:
+    """Give a part file the mode of a new file. The umask can't be read without setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    if os.name == "posix":
+        with open_part(part) as file:
+            os.fchmod(file.fileno(), 0o666 & ~mask)
 
 
 def describe_failure(error: ClientError, name: str) -> ClientError:

@@ -184,6 +184,33 @@ async def test_a_download_of_another_version_begins_again(
     assert (program.home / "data.txt").read_bytes() == b"0123456789"
 
 
+@pytest.mark.parametrize("size", [3, 10])
+@pytest.mark.parametrize("name_with", [os.symlink, os.link])
+async def test_a_part_file_that_leads_elsewhere_is_refused(
+    program: ClientProgram, files: FilePortal, part_of: Any, name_with: Any, size: int
+) -> None:
+    files.write("data.txt", b"0123456789")
+    part = await part_of("data.txt", b"")
+    other = program.home / "other.txt"
+    other.write_bytes(b"x" * size)
+    part.unlink()
+    name_with(other, part)
+    done = await program.run("cp", ":data.txt", ".")
+    assert (done.code, "not a part of this download" in done.err) == (2, True)
+    assert other.read_bytes() == b"x" * size
+    assert not (program.home / "data.txt").exists()
+
+
+async def test_only_a_complete_file_has_the_usual_mode(
+    program: ClientProgram, files: FilePortal, part_of: Any
+) -> None:
+    files.write("data.txt", b"0123456789")
+    usual = program.home / "usual.txt"
+    usual.touch()
+    assert (await program.run("cp", ":data.txt", ".")).code == 0
+    assert (program.home / "data.txt").stat().st_mode == usual.stat().st_mode
+
+
 async def test_a_missing_file_is_not_found_on_both_sides(program: ClientProgram) -> None:
     assert (await program.run("cp", ":missing", ".")).code == 4
     assert (await program.run("cp", "missing", ":")).code == 4
