@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-import webbrowser
 from collections.abc import Iterator
 from typing import Annotated
 from urllib.parse import urljoin
@@ -16,6 +15,7 @@ from ..connection import PortalConnection
 from ..errors import NothingFound, RefusedByPortal
 from ..models import ENDED, SessionSummary
 from ..text import format_time
+from .browser import open_page
 from .jobs import SHORT_ID, state_of
 from .options import (
     AccountOption,
@@ -111,7 +111,7 @@ def open_session(
     address = _address(context, found)
     context.output.result(found, address)
     if browser:
-        webbrowser.open(address)
+        open_page(address)
 
 
 @app.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import webbrowser
 from typing import Annotated
 from urllib.parse import urljoin
 
@@ -12,6 +11,7 @@ import typer
 from .. import operations
 from ..errors import RefusedByPortal
 from ..models import TensorboardSummary
+from .browser import open_page
 from .jobs import find_job
 from .options import CommandContext, JsonOption, PortalOption, open_context
 from .sessions import find_session
@@ -49,7 +49,7 @@ def tensorboard(
     address = _address(context, board)
     context.output.result(board, address)
     if browser:
-        webbrowser.open(address)
+        open_page(address)
 
 
 def _check(board: TensorboardSummary) -> None:
