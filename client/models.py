@@ -31,7 +31,6 @@ class StartedDeviceLogin:
     device_code: str
     user_code: str
     verification_uri: str
-    verification_uri_complete: str
     expires_in: int
     interval: int
 

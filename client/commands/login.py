@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import time
-import webbrowser
 from typing import Annotated
 
 import typer
@@ -12,9 +11,10 @@ import typer
 from .. import operations
 from ..config import SavedLogin, load_logins, save_logins
 from ..connection import ConnectionLost
-from ..errors import NotLoggedIn, RefusedByPortal
+from ..errors import ClientError, NotLoggedIn, RefusedByPortal
 from ..models import GrantedToken, StartedDeviceLogin
 from ..text import format_time, to_line
+from .browser import open_page
 from .options import CommandContext, JsonOption, PortalOption, open_context
 
 MAX_DEVICE = 60
@@ -42,7 +42,9 @@ def login(
         granted.access_token, granted.username, granted.expires_at, granted.token_name
     )
     path = context.config
-    save_logins(path, load_logins(path).with_login(context.url, saved))
+    before = load_logins(path)
+    save_logins(path, before.with_login(context.url, saved))
+    _revoke_replaced(context, before.logins.get(context.url))
     value = {
         "portal": context.url,
         "username": granted.username,
@@ -61,7 +63,8 @@ def logout(portal: PortalOption = None, as_json: JsonOption = False) -> None:
     if context.url not in saved.logins:
         raise NotLoggedIn(f"You are not logged in at {context.url}.")
     try:
-        context.connection.call(operations.REVOKE_TOKEN)
+        # the saved token, even if DSP_TOKEN_FILE names another one
+        context.connect(saved.logins[context.url].token).call(operations.REVOKE_TOKEN)
     except NotLoggedIn:
         context.output.note("The token was already revoked or has expired.")
     save_logins(context.config, saved.without(context.url))
@@ -102,6 +105,21 @@ def wait_for_token(context: CommandContext, started: StartedDeviceLogin) -> Gran
     raise RefusedByPortal("The login was not confirmed in time.", "Run: dsp login")
 
 
+def _revoke_replaced(context: CommandContext, replaced: SavedLogin | None) -> None:
+    """Revoke the token of the former login at this portal; the new login is saved already."""
+    if replaced is None:
+        return
+    try:
+        context.connect(replaced.token).call(operations.REVOKE_TOKEN)
+    except NotLoggedIn:
+        return  # it has expired, or was revoked
+    except ClientError as error:
+        context.output.note(
+            f"The token {replaced.token_name} of the former login is still valid: {error.detail} "
+            "Revoke it on the page Your account."
+        )
+
+
 def _show_code(context: CommandContext, started: StartedDeviceLogin, *, browser: bool) -> None:
     note = context.output.note
     context.output.event(
@@ -111,8 +129,8 @@ def _show_code(context: CommandContext, started: StartedDeviceLogin, *, browser:
             "expires_in": started.expires_in,
         }
     )
-    note(f"Confirm the login in your browser: {started.verification_uri_complete}")
-    note(f"The page must show this code: {started.user_code}")
-    # the portal's answer names the address; a browser opens programs for some other schemes
-    if browser and started.verification_uri_complete.startswith(("https://", "http://")):
-        webbrowser.open(started.verification_uri_complete)
+    note(f"Confirm the login in your browser: {started.verification_uri}")
+    note(f"Enter this code there: {started.user_code}")
+    # without the code: other users can see the arguments of the browser's process
+    if browser:
+        open_page(started.verification_uri)

@@ -50,13 +50,16 @@ class CommandContext:
     @cached_property
     def connection(self) -> PortalConnection:
         """Return the connection with the saved token. Raises NotLoggedIn, UsageProblem."""
-        token = find_token(self.url, load_logins(self.config))
-        return PortalConnection(self.url, token, self._note_retry)
+        return self.connect(find_token(self.url, load_logins(self.config)))
 
     @cached_property
     def anonymous(self) -> PortalConnection:
         """Return a connection without a token."""
-        return PortalConnection(self.url, None, self._note_retry)
+        return self.connect(None)
+
+    def connect(self, token: str | None) -> PortalConnection:
+        """Return a connection with this token."""
+        return PortalConnection(self.url, token, self._note_retry)
 
     def _note_retry(self, error: ConnectionLost) -> None:
         self.output.note(f"{error.detail} Retrying.")

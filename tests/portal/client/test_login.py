@@ -42,10 +42,13 @@ def polls_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def log_in(
-    program: ClientProgram, browser: Browser, decision: str = "approve"
+    program: ClientProgram,
+    browser: Browser,
+    decision: str = "approve",
+    option: str = "--no-browser",
 ) -> tuple[dict[str, Any], Finished]:
     """Run `login`, and decide in the browser. Return its first line as JSON, and the rest."""
-    arguments = ("login", "--portal", program.url, "--no-browser", "--json")
+    arguments = ("login", "--portal", program.url, option, "--json")
     async with program.started(*arguments) as process, asyncio.timeout(PATIENCE_S):
         assert process.stdout is not None
         shown = json.loads(await process.stdout.readline())
@@ -80,6 +83,42 @@ class TestLogin:
         assert done.code == 5
         assert done.problem["error"] == "access-denied"
         assert not program.config.exists()
+
+    async def test_the_browsers_arguments_contain_no_code(
+        self, program: ClientProgram, alice: Browser
+    ) -> None:
+        opened, script = program.home / "opened", program.home / "browser"
+        script.write_text(f'#!/bin/sh\necho "$@" > {opened}\n')
+        script.chmod(0o755)
+        other = ClientProgram(program.url, program.home, {"BROWSER": f"{script} %s"})
+        shown, done = await log_in(other, alice, option="--browser")
+        assert done.code == 0, done
+        assert opened.read_text().strip() == shown["verification_uri"]
+        assert shown["user_code"] not in shown["verification_uri"]
+
+    async def test_a_further_login_revokes_the_token_that_it_replaces(
+        self, program: ClientProgram, alice: Browser
+    ) -> None:
+        for token in ((await create_token(alice))["token"], new_text()):
+            program.save_token(token)
+            _, done = await log_in(program, alice)
+            assert done.code == 0, done
+            assert "still valid" not in done.err
+        names = [item["name"] for item in (await alice.get("/api/v1/tokens")).body["items"]]
+        assert "laptop" not in names
+        assert len(names) == 2
+
+    async def test_logout_revokes_the_saved_token_not_that_of_a_file(
+        self, program: ClientProgram, alice: Browser
+    ) -> None:
+        program.save_token((await create_token(alice))["token"])
+        file = program.home / "token"
+        file.touch(mode=0o600)
+        file.write_text((await create_token(alice, name="of a file"))["token"])
+        other = ClientProgram(program.url, program.home, {"DSP_TOKEN_FILE": str(file)})
+        assert (await other.run("logout")).code == 0
+        (kept,) = (await alice.get("/api/v1/tokens")).body["items"]
+        assert kept["name"] == "of a file"
 
     async def test_logout_revokes_the_token(self, program: ClientProgram, alice: Browser) -> None:
         program.save_token((await create_token(alice))["token"])
