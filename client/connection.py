@@ -182,9 +182,12 @@ class PortalConnection:
 
 
 def _open_pool(url: str) -> urllib3.PoolManager:
-    """Return the pool, through the proxy that the environment names for this host."""
+    """Return the pool, through the proxy that the environment names for this host.
+
+    Without TLS, which only this machine may be, a proxy could read the token.
+    """
     parts = urllib3.util.parse_url(url)
-    proxy = getproxies().get(parts.scheme or "")
+    proxy = getproxies().get("https") if parts.scheme == "https" else None
     if proxy and not proxy_bypass(parts.host or ""):
         return urllib3.ProxyManager(proxy)
     return urllib3.PoolManager()

@@ -172,6 +172,14 @@ class TestTokens:
         other = ClientProgram(program.url, program.home, variables)
         assert (await other.run("whoami", "--json")).value["username"] == "alice"
 
+    async def test_the_token_passes_no_proxy_without_tls(
+        self, program: ClientProgram, alice: Browser
+    ) -> None:
+        program.save_token((await create_token(alice))["token"])
+        proxy = {"http_proxy": "http://127.0.0.1:1", "no_proxy": ""}
+        other = ClientProgram(program.url, program.home, proxy)
+        assert (await other.run("whoami", "--json")).value["username"] == "alice"
+
 
 class TestErrors:
     async def test_an_unreachable_portal_has_its_own_code(
