@@ -96,11 +96,9 @@ class Output:
         if self.as_json or not self._err.is_terminal:
             yield lambda done: None
             return
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
         with Progress(*columns, TransferSpeedColumn(), console=self._err) as progress:
-            # the description is markup: a name's brackets are no tags
-            label = to_line(name).replace("[", "\\[")
-            task = progress.add_task(label, total=size)
+            task = progress.add_task(to_line(name), total=size)
             yield lambda done: progress.update(task, completed=done)
 
 
