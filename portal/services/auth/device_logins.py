@@ -108,17 +108,30 @@ async def collect(
         if not await _may_poll(database, login):
             raise errors.SlowDown
         raise errors.AuthorizationPending
-    if not await _consume(database, login):
-        raise errors.DeviceCodeExpired
-    if not login.approved or login.days is None or login.user is None:
+    async with database.session() as db:
+        # the user's row first, as for disabling a user: afterwards, there is a token to delete
+        user = await db.get(User, login.user_id, with_for_update=True)
+        if user is None or not await _consume(db, login):
+            raise errors.DeviceCodeExpired
+        try:
+            request = await _token_request(db, login, user)
+        except (errors.AccessDenied, errors.Conflict):
+            await db.commit()
+            raise
+        token, text = await tokens.add(db, settings, user, request, caller)
+        await db.commit()
+    return token, text, user
+
+
+async def _token_request(db: AsyncSession, login: DeviceLogin, user: User) -> TokenRequest:
+    """Return the token to create for a decided login. Raises AccessDenied and Conflict."""
+    if not login.approved or login.days is None:
         raise errors.AccessDenied
-    if not may_enter(login.user):
+    await db.refresh(user)  # SQLite locks with the first change, not with the row
+    if not may_enter(user):
         raise errors.AccessDenied
-    scopes = [Scope(scope) for scope in login.scopes]
-    name = await tokens.find_free_name(database, login.user, login.device)
-    request = TokenRequest(name=name, scopes=scopes, days=login.days)
-    token, text = await tokens.create(database, settings, login.user, request, caller)
-    return token, text, login.user
+    name = await tokens.find_free_name(db, user, login.device)
+    return TokenRequest(name=name, scopes=[Scope(scope) for scope in login.scopes], days=login.days)
 
 
 # --- the user's part ------------------------------------------------------------------------------
@@ -153,7 +166,8 @@ async def approve(
     user, name = session.user, login.device
     request = TokenRequest(name=name, scopes=[Scope(scope) for scope in login.scopes], days=days)
     tokens.validate_request(settings, user, request)
-    await tokens.find_free_name(database, user, name)
+    async with database.session() as db:
+        await tokens.find_free_name(db, user, name)
     await _decide(database, login, user, days=days, caller=caller)
 
 
@@ -255,13 +269,10 @@ async def _may_poll(database: Database, login: DeviceLogin) -> bool:
     return polled
 
 
-async def _consume(database: Database, login: DeviceLogin) -> bool:
+async def _consume(db: AsyncSession, login: DeviceLogin) -> bool:
     """Delete a decided login; return False if another request already has."""
-    async with database.session() as db:
-        gone = delete(DeviceLogin).where(_is_live(login)).returning(DeviceLogin.id)
-        taken = (await db.scalars(gone)).all()
-        await db.commit()
-    return bool(taken)
+    gone = delete(DeviceLogin).where(_is_live(login)).returning(DeviceLogin.id)
+    return bool((await db.scalars(gone)).all())
 
 
 async def _affects_one_row(db: AsyncSession, statement: Update) -> bool:

@@ -176,6 +176,16 @@ async def create(
 
     Raises InvalidInput with the field, Conflict if the user has too many.
     """
+    async with database.session() as db:
+        created = await add(db, settings, user, request, caller)
+        await db.commit()
+    return created
+
+
+async def add(
+    db: AsyncSession, settings: Settings, user: User, request: TokenRequest, caller: Caller
+) -> tuple[AccessToken, str]:
+    """Like `create`, in the caller's transaction."""
     validate_request(settings, user, request)
     text, now = new_text(), utcnow()
     token = AccessToken(
@@ -186,33 +196,30 @@ async def create(
         created_at=now,
         expires_at=now + timedelta(days=request.days),
     )
-    async with database.session() as db:
-        is_own = AccessToken.user_id == user.id
-        old = AccessToken.expires_at < now - KEPT_AFTER_END
-        await db.execute(delete(AccessToken).where(is_own, old))
-        names = (await db.scalars(select(AccessToken.name).where(is_own))).all()
-        if request.name in names:
-            raise _name_taken_error()
-        if len(names) >= MAX_TOKENS:
-            raise _too_many_error()
-        db.add(token)
-        detail = {"scopes": " ".join(token.scopes), "expires_at": token.expires_at.isoformat()}
-        record(
-            db, Action.TOKEN_CREATED, actor=user, target=request.name, detail=detail, ip=caller.ip
-        )
-        try:
-            await db.commit()
-        except IntegrityError as error:  # the same name in two concurrent requests
-            raise _name_taken_error() from error
+    is_own = AccessToken.user_id == user.id
+    old = AccessToken.expires_at < now - KEPT_AFTER_END
+    await db.execute(delete(AccessToken).where(is_own, old))
+    names = (await db.scalars(select(AccessToken.name).where(is_own))).all()
+    if request.name in names:
+        raise _name_taken_error()
+    if len(names) >= MAX_TOKENS:
+        raise _too_many_error()
+    db.add(token)
+    detail = {"scopes": " ".join(token.scopes), "expires_at": token.expires_at.isoformat()}
+    record(db, Action.TOKEN_CREATED, actor=user, target=request.name, detail=detail, ip=caller.ip)
+    try:
+        await db.flush()
+    except IntegrityError as error:  # the same name in two concurrent requests
+        raise _name_taken_error() from error
     return token, text
 
 
-async def find_free_name(database: Database, user: User, wanted: str) -> str:
+async def find_free_name(db: AsyncSession, user: User, wanted: str) -> str:
     """Return the wanted name, with a number if the user already has a token of this name.
 
     Raises Conflict if the user can have no further token.
     """
-    names = {token.name for token in await listed(database, user)}
+    names = (await db.scalars(select(AccessToken.name).where(AccessToken.user_id == user.id))).all()
     if len(names) >= MAX_TOKENS:
         raise _too_many_error()
     numbered = (f"{wanted} ({number})" for number in range(2, MAX_TOKENS + 2))

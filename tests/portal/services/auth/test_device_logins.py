@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from portal import errors
 from portal.db import utcnow
 from portal.models import AccessToken, AuditEvent, DeviceLogin, User, WebSession
 from portal.services.audit.audit import Action
-from portal.services.auth import device_logins, web_sessions
+from portal.services.auth import device_logins, tokens, web_sessions
 from portal.services.auth.tokens import MAX_TOKENS, well_formed
 from tests.portal.conftest import Answer, Browser, Portal, RunPortal
 
@@ -236,6 +237,37 @@ class TestRefusals:
         await approve(alice, started.body["user_code"])
         await change(portal, User, disabled_at=utcnow())
         assert (await collect(device, started)).slug == "access-denied"
+
+    async def test_a_user_disabled_while_the_device_collects_gives_no_token(
+        self, portal: Portal, alice: Browser, device: Browser, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        started = await start(device)
+        await approve(alice, started.body["user_code"])
+        load = device_logins._load
+
+        async def load_and_disable(*args: Any) -> DeviceLogin | None:
+            login = await load(*args)
+            await change(portal, User, disabled_at=utcnow())
+            return login
+
+        monkeypatch.setattr(device_logins, "_load", load_and_disable)
+        assert (await collect(device, started)).slug == "access-denied"
+        assert await rows(portal, AccessToken) == []
+
+    async def test_a_token_that_is_not_stored_leaves_its_login(
+        self, portal: Portal, alice: Browser, device: Browser, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        started = await start(device)
+        await approve(alice, started.body["user_code"])
+
+        def fail(*_args: Any, **_kwargs: Any) -> None:
+            raise errors.TooManyRequests("The database is busy.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(tokens, "record", fail)
+            assert (await collect(device, started)).status == 429
+        assert await rows(portal, AccessToken) == []
+        assert (await collect(device, started)).status == 200
 
     async def test_disabling_deletes_confirmed_logins(
         self, portal: Portal, alice: Browser, device: Browser
