@@ -22,11 +22,13 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
 # --- before login ---------------------------------------------------------------------------------
 
 
-def test_logins_from_one_address_are_slowed(own_door: NginxServer) -> None:
-    statuses = [own_door.ask("/api/v1/login", method="POST", body=b"{}").status for _ in range(70)]
+@pytest.mark.parametrize("path", ["", "/device", "/device/token"])
+def test_logins_from_one_address_are_slowed(own_door: NginxServer, path: str) -> None:
+    ask = functools.partial(own_door.ask, f"/api/v1/login{path}", method="POST", body=b"{}")
+    statuses = [ask().status for _ in range(70)]
     assert statuses[:40] == [200] * 40
     assert 429 in statuses
-    slowed = [own_door.ask("/api/v1/login", method="POST", body=b"{}") for _ in range(5)]
+    slowed = [ask() for _ in range(5)]
     answer = next(answer for answer in slowed if answer.status == 429)
     assert answer.one("content-type").startswith("application/problem+json")
     assert answer.one("retry-after") == "3"
