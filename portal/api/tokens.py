@@ -84,6 +84,7 @@ async def revoke_current_token(
 ) -> Response:
     """Revoke the access token that this request is made with, as a program's logout."""
     await tokens.revoke(context.db, token.user, token.id, caller)
+    context.notifier.notify(token.user_id)  # its streams and SSH connections end
     return Response(status_code=204)
 
 

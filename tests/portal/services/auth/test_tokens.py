@@ -186,6 +186,16 @@ class TestEnding:
         ]
         assert (await alice.send("DELETE", current)).slug == "forbidden"
 
+    async def test_a_tokens_own_end_is_notified(
+        self, portal: Portal, alice: Browser, program: Browser
+    ) -> None:
+        """Streams and SSH connections, which would wait for their next check, end at once."""
+        headers = showing((await make(alice, "jobs")).body["token"])
+        (user,) = await rows(portal, User)
+        async with portal.context.notifier.listen(user.id) as listener:
+            await program.send("DELETE", "/api/v1/tokens/current", headers=headers)
+            assert listener.take()
+
     async def test_token_of_another_user_cannot_be_revoked(
         self, alice: Browser, carol: Browser
     ) -> None:
