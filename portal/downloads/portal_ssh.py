@@ -33,6 +33,7 @@ from urllib.parse import urlsplit
 FOLDER = Path(__file__).resolve().parent
 CHUNK_BYTES = 64 * 1024
 HEAD_BYTES = 64 * 1024
+TOKEN_CHARS = 1000
 FRAME_BYTES = 16 * 1024 * 1024
 CONNECT_S = 30
 ACCEPT_SALT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
@@ -79,15 +80,25 @@ def read_token() -> str:
     token = os.environ.get("PORTAL_TOKEN", "").strip()
     if token:
         return token
-    file = FOLDER / "token"
+    path = FOLDER / "token"
     try:
-        if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
-            raise ConnectionRefusal(f"Other users can read {file}. Run: chmod 600 {file}")
-        return file.read_text("utf-8").strip()
+        with path.open(encoding="utf-8") as file:
+            refuse_foreign(path, os.fstat(file.fileno()))
+            return file.read(TOKEN_CHARS).strip()
     except FileNotFoundError:
         raise ConnectionRefusal(
-            f"There is no access token. Create one in the portal, into {file}"
+            f"There is no access token. Create one in the portal, into {path}"
         ) from None
+
+
+def refuse_foreign(path: Path, found: os.stat_result) -> None:
+    """Raise ConnectionRefusal for a token of another user, or that others can read."""
+    if os.name != "posix":
+        return
+    if found.st_uid != os.geteuid():
+        raise ConnectionRefusal(f"{path} belongs to another user")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise ConnectionRefusal(f"Other users can read {path}. Run: chmod 600 {path}")
 
 
 def public_key() -> str:

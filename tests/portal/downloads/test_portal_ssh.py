@@ -129,6 +129,13 @@ async def test_the_token_is_in_a_private_file_or_in_the_environment(laptop: Lapt
     await laptop.echo(b"x", PORTAL_TOKEN="good")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+async def test_a_token_of_another_user_is_refused(laptop: Laptop) -> None:
+    os.chown(laptop.folder / "token", 12345, -1)
+    assert "belongs to another user" in await laptop.refusal()
+    assert laptop.seen == []
+
+
 async def test_the_portals_reason_is_printed_without_control_characters(laptop: Laptop) -> None:
     text = await laptop.refusal(PORTAL_TOKEN="bad")
     assert text == "portal: It was  [2Jrevoked.\n"
