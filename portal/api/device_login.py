@@ -11,6 +11,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.login import CallerDep
+from portal.services.audit.refused_logins import network_of
 from portal.services.auth import device_logins
 from portal.services.auth.device_logins import INTERVAL, LIFETIME, DeviceRequest
 from portal.services.auth.tokens import Scope
@@ -81,11 +82,13 @@ class UserCodeIn(BaseModel):
 
 class WaitingDevice(BaseModel):
     """A login that waits for this user's decision. `device` is as the program reports it, `ip` the
-    address from which it asked; `max_days` is the longest lifetime of its token.
+    address from which it asked; `same_network` if this request comes from the same address (in
+    IPv6, from the same /64). `max_days` is the longest lifetime of its token.
     """
 
     device: str
     ip: str
+    same_network: bool
     scopes: list[Scope]
     created_at: datetime
     expires_at: datetime
@@ -148,6 +151,7 @@ async def find_device_login(
     return WaitingDevice(
         device=login.device,
         ip=login.ip,
+        same_network=login.network == network_of(caller.ip),
         scopes=[Scope(scope) for scope in login.scopes],
         created_at=login.created_at,
         expires_at=login.expires_at,

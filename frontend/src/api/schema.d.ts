@@ -8681,7 +8681,8 @@ export interface components {
         /**
          * WaitingDevice
          * @description A login that waits for this user's decision. `device` is as the program reports it, `ip` the
-         *     address from which it asked; `max_days` is the longest lifetime of its token.
+         *     address from which it asked; `same_network` if this request comes from the same address (in
+         *     IPv6, from the same /64). `max_days` is the longest lifetime of its token.
          */
         WaitingDevice: {
             /**
@@ -8700,6 +8701,8 @@ export interface components {
             ip: string;
             /** Max Days */
             max_days: number;
+            /** Same Network */
+            same_network: boolean;
             /** Scopes */
             scopes: components["schemas"]["Scope"][];
         };

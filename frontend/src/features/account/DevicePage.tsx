@@ -6,12 +6,12 @@ import { useState } from 'react';
 import type { WaitingDevice } from '@/api/types';
 import { lifetimes, SCOPES, usualLifetime } from '@/features/tokens/tokens';
 import classes from '@/ui/AccountSection.module.css';
-import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
 import { RecordForm } from '@/ui/RecordForm';
 import { Time } from '@/ui/Time';
 import { useAction } from '@/ui/useAction';
 import { useForm } from '@/ui/useForm';
+import { DeviceWarning } from './DeviceWarning';
 import { approveDevice, codeInFragment, denyDevice, findDevice } from './devices';
 
 /** A device that waits, with the code that leads to it. */
@@ -94,12 +94,7 @@ function DecisionStep({ code, device, onDecided }: Waiting & { onDecided: (d: De
   );
   return (
     <RecordForm form={form} foot={buttons}>
-      <Notice tone="warning">
-        <Trans>
-          Confirm only a login that you started yourself, on this device, just now. Refuse it if you
-          received the code or the link from someone else.
-        </Trans>
-      </Notice>
+      <DeviceWarning sameNetwork={device.same_network} />
       <Facts code={code} device={device} />
       <NativeSelect
         className={classes.narrow}

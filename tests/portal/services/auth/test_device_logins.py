@@ -105,6 +105,14 @@ class TestLogin:
         assert (await find(alice, code)).slug == "wrong-code"
         assert await rows(portal, DeviceLogin) == []
 
+    async def test_the_user_learns_whether_the_device_is_in_the_browsers_network(
+        self, portal: Portal, alice: Browser, device: Browser
+    ) -> None:
+        code = (await start(device)).body["user_code"]
+        assert (await find(alice, code)).body["same_network"] is True
+        await change(portal, DeviceLogin, ip="2001:db8::1", network="2001:db8::/64")
+        assert (await find(alice, code)).body["same_network"] is False
+
     async def test_codes_are_stored_as_hashes(self, portal: Portal, device: Browser) -> None:
         started = (await start(device)).body
         stored = str([vars(row) for row in await rows(portal, DeviceLogin)])
