@@ -170,7 +170,7 @@ def test_every_location_that_proxies_sets_the_address_of_the_peer() -> None:
     text = render(door())["nginx.conf"]
     locations = re.findall(r"location [^{]*(?:\{[\d,]+\}[^{]*)*\{\n(.*?)\n        \}", text, re.S)
     proxies = [body for body in locations if "proxy_pass " in body]
-    assert len(proxies) == 15
+    assert len(proxies) == 17
     gates = [body for body in proxies if "/internal/gate" in body]
     assert len(gates) == 2  # of notebooks and of SSH
     assert all("proxy_pass_request_headers off;" in body for body in gates)
