@@ -21,6 +21,9 @@ KEPT_BYTES = 64_000_000
 KEPT_EXECUTIONS = 1000
 CODE_CHARACTERS = 1_000_000
 """Longer code isn't kept, and the outputs of its cell are not written."""
+SAVED_CHARACTERS = 1_000_000
+"""The code of a longer notebook isn't kept beside its executions."""
+KEPT_NOTEBOOKS = 100
 
 
 @dataclass
@@ -124,6 +127,8 @@ class Executions:
     version: int = 0
     _by_id: dict[str, Execution] = field(default_factory=dict)
     _pages: dict[tuple[str, str], int] = field(default_factory=dict)
+    # The code of each cell as a page last saved it, by kernel: it may have been half typed.
+    _saved_code: dict[str, dict[str, str]] = field(default_factory=dict)
     _size: int = 0
 
     def connect(self, kernel_id: str, page: str) -> None:
@@ -162,7 +167,7 @@ class Executions:
         self.version += 1
         request_id, page = str(header.get("msg_id")), str(header.get("session"))
         execution = Execution(request_id, kernel_id, page, cell, bounded(code), self.version)
-        execution.file_code = execution.code
+        execution.file_code = self._saved_code.get(kernel_id, {}).get(cell, execution.code)
         self._by_id[request_id] = execution
         self._size += execution.size
         self._bound()
@@ -266,6 +271,7 @@ class Executions:
         """
         cells = list(cells)
         by_id = {str(cell["id"]): cell for cell in cells if "id" in cell}
+        self._keep_code(kernel_id, by_id if only else {})
         by_code = unique_by_code(cell for cell in cells if "id" not in cell)
         latest = {one.code: one for one in self.of_kernel(kernel_id)}
         for execution in self.of_kernel(kernel_id):
@@ -278,6 +284,14 @@ class Executions:
             before = execution.size
             execution.note_saved(cell, only=only)
             self._size += execution.size - before
+
+    def _keep_code(self, kernel_id: str, cells: Mapping[str, Mapping[str, Any]]) -> None:
+        code = {cell_id: source_of(cell) for cell_id, cell in cells.items()}
+        self._saved_code.pop(kernel_id, None)
+        if sum(map(len, code.values())) <= SAVED_CHARACTERS:
+            self._saved_code[kernel_id] = code
+        while len(self._saved_code) > KEPT_NOTEBOOKS:
+            del self._saved_code[next(iter(self._saved_code))]
 
     def forget(self, kernel_id: str, cells: Iterable[str]) -> None:
         """Drop the ended executions of cells whose outputs the user has cleared."""

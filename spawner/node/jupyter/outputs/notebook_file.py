@@ -2,15 +2,15 @@
 
     python -I -m spawner.node.jupyter.outputs.notebook_file FILE
 
-It reads `[{"cell": id, "source": text, "count": number, "outputs": [...], "unsaved": bool}]` from
-stdin, and writes `{"written": [cell ids]}` to stdout. A process of its own, so that a large
-notebook neither stops the session's server nor stays in its memory.
+It reads `[{"cell": id, "code": text, "source": text, "count": number, "outputs": [...],
+"unsaved": bool}]` from stdin, and writes `{"written": [cell ids]}` to stdout. A process of its own,
+so that a large notebook neither stops the session's server nor stays in its memory.
 
 A cell is found by its id. Notebooks before version 4.5 have no ids; there it is the only one with
-this code. A cell whose code differs from `source`, the last code that a page has run or saved,
-stays as it is. With `unsaved`, the notebook was not saved since the cell was run: an empty cell
-gets its code too, and a missing one is added at the end. Otherwise a missing cell was deleted, and
-stays so. A notebook that its user trusted before stays trusted.
+this code. A cell whose code differs from `source`, the last that a page is known to have saved,
+stays as it is. With `unsaved`, the notebook was not saved since the cell was run: its cell gets the
+`code` that ran too, and a missing one is added at the end. Otherwise a missing cell was deleted,
+and stays so. A notebook that its user trusted before stays trusted.
 """
 
 from __future__ import annotations
@@ -53,21 +53,25 @@ def find_cell(notebook: dict[str, Any], update: dict[str, Any]) -> dict[str, Any
     named = [cell for cell in cells if cell.get("id") == update["cell"]]
     if not has_ids(notebook):
         named = [cell for cell in cells if source_of(cell) == update["source"]]
-    if not update["source"] or len(named) > 1:
+        named = named if update["source"] else []
+    if not update["code"] or len(named) > 1:
         return None
     if not named:
         return add_cell(cells, update) if update["unsaved"] and has_ids(notebook) else None
     cell: dict[str, Any] = named[0]
     source = source_of(cell)
-    if update["unsaved"] and not source.strip():
-        cell["source"] = source = update["source"]
-    return cell if cell.get("cell_type") == "code" and source == update["source"] else None
+    known = source == update["source"] or (update["unsaved"] and not source.strip())
+    if cell.get("cell_type") != "code" or not known:
+        return None
+    if update["unsaved"]:
+        cell["source"] = update["code"]
+    return cell
 
 
 def add_cell(cells: list[Any], update: dict[str, Any]) -> dict[str, Any]:
     """Add the cell at the notebook's end."""
     mapping = type(update)  # nbformat reads and writes mappings of its own
-    fields = {"cell_type": "code", "id": update["cell"], "source": update["source"]}
+    fields = {"cell_type": "code", "id": update["cell"], "source": update["code"]}
     cell = mapping(**fields, metadata=mapping())
     cells.append(cell)
     return cell

@@ -212,6 +212,7 @@ def to_update(execution: Execution, *, only: bool) -> dict[str, Any]:
     """
     return {
         "cell": execution.cell,
+        "code": execution.code,
         "source": execution.file_code if only else execution.code,
         "count": execution.count or None,
         "outputs": execution.outputs.to_json(),

@@ -9,7 +9,7 @@ import pytest
 
 from spawner.node.jupyter.outputs import cell_outputs
 from spawner.node.jupyter.outputs import executions as module
-from spawner.node.jupyter.outputs.executions import Executions, cell_of_request
+from spawner.node.jupyter.outputs.executions import SAVED_CHARACTERS, Executions, cell_of_request
 
 K = "kernel"
 
@@ -420,3 +420,23 @@ def test_code_and_its_saved_version_count(
 )
 def test_only_cells_of_notebooks_are_kept(metadata: dict[str, Any], cell: str | None) -> None:
     assert cell_of_request(metadata) == cell
+
+
+def test_code_that_a_page_saved_half_typed_is_known_when_the_cell_is_run(session: Session) -> None:
+    session.all.note_saved(K, [{**saved_cell(), "source": "code o"}])
+    session.request("a")
+    (execution,) = session.all.of_kernel(K)
+    assert (execution.code, execution.file_code) == ("code of a", "code o")
+    assert not execution.in_file
+
+
+@pytest.mark.parametrize(
+    ("length", "only"), [(SAVED_CHARACTERS + 1, True), (10, False)], ids=["too long", "two books"]
+)
+def test_code_of_a_long_notebook_or_of_several_is_not_kept(
+    session: Session, length: int, only: bool
+) -> None:
+    session.all.note_saved(K, [{**saved_cell(), "source": "x" * length}], only=only)
+    session.request("a")
+    (execution,) = session.all.of_kernel(K)
+    assert execution.file_code == "code of a"

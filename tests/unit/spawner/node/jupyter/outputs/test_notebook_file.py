@@ -30,11 +30,25 @@ def notebook(*cells: dict[str, Any], minor: int = 5) -> dict[str, Any]:
 def update(cell: str = "a", *, unsaved: bool = False, **over: Any) -> dict[str, Any]:
     outputs = [{"output_type": "stream", "name": "stdout", "text": "new"}]
     made = {"cell": cell, "source": "print(1)", "count": 7, "outputs": outputs, "unsaved": unsaved}
-    return {**made, **over}
+    return {"code": over.get("source", made["source"]), **made, **over}
 
 
 def is_unchanged(cell: dict[str, Any]) -> bool:
     return bool(cell["outputs"] == ["old"] and cell["execution_count"] == 1)
+
+
+def test_cell_that_was_saved_half_typed_gets_the_code_that_ran() -> None:
+    book = notebook(cell("a", "prin"))
+    ran = {"source": "prin", "code": "print(1)"}
+    assert set_outputs(book, [update(unsaved=True, **ran)]) == ["a"]
+    assert book["cells"][0]["source"] == "print(1)"
+
+
+def test_cell_that_was_edited_and_saved_since_keeps_its_code() -> None:
+    book = notebook(cell("a", "edited"))
+    ran = {"source": "edited", "code": "print(1)"}
+    assert set_outputs(book, [update(**ran)]) == ["a"]
+    assert book["cells"][0]["source"] == "edited"
 
 
 def test_cell_with_the_id_gets_the_outputs() -> None:
