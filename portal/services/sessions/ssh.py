@@ -162,7 +162,7 @@ async def _ask_server(context: AppContext, session: Session) -> dict[str, Any]:
         if answer.status != 200:
             raise ValueError(f"status {answer.status}")
         if not guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, "")):
-            raise ValueError("no proof")
+            raise ValueError("the proof is missing or malformed")
         found = json.loads(await answer.content.read(MAX_STATUS_BYTES))
     if not isinstance(found, dict):
         raise ValueError("malformed")  # noqa: TRY004 - as for bad JSON
