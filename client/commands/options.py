@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urljoin
 
 import typer
 
@@ -30,6 +31,12 @@ MinutesOption = Annotated[
 PartitionOption = Annotated[str | None, typer.Option("--partition", help="Slurm's partition.")]
 AccountOption = Annotated[str | None, typer.Option("--account", help="Slurm's account.")]
 QosOption = Annotated[str | None, typer.Option("--qos", help="Slurm's QOS.")]
+BrowserOption = Annotated[
+    bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")
+]
+
+POLL_S = 2.0
+"""Time between two requests for the state of a job, a session or a TensorBoard."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,10 @@ class CommandContext:
     def connect(self, token: str | None) -> PortalConnection:
         """Return a connection with this token."""
         return PortalConnection(self.url, token, self._note_retry)
+
+    def to_address(self, path: str) -> str:
+        """Return the address of a path, which may be an address of another origin already."""
+        return urljoin(f"{self.url}/", path)
 
     def _note_retry(self, error: ConnectionLost) -> None:
         self.output.note(f"{error.detail} Retrying.")

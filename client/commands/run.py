@@ -23,6 +23,7 @@ from ..models import COMPLETED, ENDED, JobSummary, RemotePlace, TemplateSchema
 from ..text import format_bytes
 from .jobs import describe, follow_log, state_of
 from .options import (
+    POLL_S,
     AccountOption,
     CommandContext,
     CpusOption,
@@ -46,7 +47,6 @@ INTERPRETERS: Mapping[str, str] = {
 }  # fmt: skip
 FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 MEBIBYTE = 1024 * 1024
-POLL_S = 2.0
 MAX_NAME = 60
 
 

@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import Iterator
 from typing import Annotated
-from urllib.parse import urljoin
 
 import typer
 
@@ -18,7 +17,9 @@ from ..text import format_time
 from .browser import open_page
 from .jobs import SHORT_ID, state_of
 from .options import (
+    POLL_S,
     AccountOption,
+    BrowserOption,
     CommandContext,
     CpusOption,
     EnvironmentOption,
@@ -35,7 +36,6 @@ from .options import (
     to_resources,
 )
 
-POLL_S = 2.0
 LIVE = "live"
 
 SessionArgument = Annotated[str, typer.Argument(help="The name, or the start of the id.")]
@@ -99,9 +99,7 @@ def start(
 @app.command("open")
 def open_session(
     session: SessionArgument,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")
-    ] = True,
+    browser: BrowserOption = True,
     portal: PortalOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -166,7 +164,7 @@ def _wait_until_ready(context: CommandContext, session: SessionSummary) -> Sessi
 
 
 def _address(context: CommandContext, session: SessionSummary) -> str:
-    return urljoin(f"{context.url}/", session.url or f"/sessions/{session.id}")
+    return context.to_address(session.url or f"/sessions/{session.id}")
 
 
 def _first_environment(context: CommandContext) -> str:

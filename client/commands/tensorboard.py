@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from typing import Annotated
-from urllib.parse import urljoin
 
 import typer
 
@@ -13,10 +12,9 @@ from ..errors import RefusedByPortal
 from ..models import TensorboardSummary
 from .browser import open_page
 from .jobs import find_job
-from .options import CommandContext, JsonOption, PortalOption, open_context
+from .options import POLL_S, BrowserOption, JsonOption, PortalOption, open_context
 from .sessions import find_session
 
-POLL_S = 2.0
 RUNNING = "running"
 FAILED = ("failed", "stopped")
 
@@ -26,9 +24,7 @@ def tensorboard(
     session: Annotated[
         bool, typer.Option("--session", help="The argument is a session instead.")
     ] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")
-    ] = True,
+    browser: BrowserOption = True,
     portal: PortalOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -46,7 +42,7 @@ def tensorboard(
         _check(board)
         time.sleep(POLL_S)
         board = connection.call(get, path)
-    address = _address(context, board)
+    address = context.to_address(board.url)
     context.output.result(board, address)
     if browser:
         open_page(address)
@@ -57,7 +53,3 @@ def _check(board: TensorboardSummary) -> None:
         raise RefusedByPortal(
             f"The TensorBoard does not run. {board.reason or ''}".rstrip(), kind="not-running"
         )
-
-
-def _address(context: CommandContext, board: TensorboardSummary) -> str:
-    return urljoin(f"{context.url}/", board.url or "")
