@@ -133,6 +133,8 @@ def remember(host: str, host_key: str) -> None:
 
 async def connect(base_url: str, host: str) -> None:
     """Connect standard input and output to the session's sshd, until one side ends."""
+    if not re.fullmatch(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*", host):  # it becomes part of files
+        raise ConnectionRefusal(f"{host} is not the name of a session")
     session = host.partition(".")[0]
     url = urlsplit(f"{base_url.rstrip('/')}/{session}/ssh")
     if url.scheme not in ("http", "https") or not url.hostname:

@@ -31,17 +31,17 @@ class Laptop:
     host_key: str = HOST_KEY
     seen: list[web.Request] = field(default_factory=list)
 
-    async def start(self, **environ: str) -> asyncio.subprocess.Process:
+    async def start(self, host: str = "s1.portal", **environ: str) -> asyncio.subprocess.Process:
         program = self.folder / PROGRAM.name
         pipe = asyncio.subprocess.PIPE
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", str(program), self.url, "s1.portal"),
+            *(sys.executable, "-I", str(program), self.url, host),
             env={"PATH": os.environ["PATH"], **environ}, stdin=pipe, stdout=pipe, stderr=pipe,
         )  # fmt: skip
 
-    async def refusal(self, **environ: str) -> str:
+    async def refusal(self, host: str = "s1.portal", **environ: str) -> str:
         """Return what the program prints when it fails."""
-        process = await self.start(**environ)
+        process = await self.start(host, **environ)
         _, errors = await asyncio.wait_for(process.communicate(), 60)
         assert process.returncode == 1
         return errors.decode()
@@ -177,3 +177,9 @@ def test_it_runs_with_the_oldest_python_that_it_names() -> None:
     ast.parse(text, feature_version=(3, 8))
     imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import)]
     assert {node.names[0].name for node in imports} <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("host", ["s1 .portal", "s1/../x", "s1\r\nX-Other: y", "", "s1..portal"])
+async def test_a_name_that_is_no_host_sends_nothing(laptop: Laptop, host: str) -> None:
+    assert "is not the name of a session" in await laptop.refusal(host)
+    assert laptop.seen == []
