@@ -134,7 +134,7 @@ async def test_only_what_runs_is_answered(
 
 async def test_array_is_shown_by_its_first_running_task(file_portal: FilePortal) -> None:
     tasks = [{"index": 1, "state": "ended"}, {"index": 2, "state": "running"}]
-    at = (utcnow() - timedelta(seconds=60)).timestamp()
+    at = (utcnow() - timedelta(seconds=5)).timestamp()
     job = await running_job(file_portal, [at, 1, 1, 1, 40, 1], array_size=3, tasks=tasks)
     waiting = await running_job(file_portal, array_size=3, tasks=[])
     found = await recent(file_portal)
@@ -145,7 +145,7 @@ async def test_array_is_shown_by_its_first_running_task(file_portal: FilePortal)
 async def test_number_and_time_are_limited(
     file_portal: FilePortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at = (utcnow() - timedelta(seconds=60)).timestamp()
+    at = (utcnow() - timedelta(seconds=5)).timestamp()
     for _ in range(recent_usage.MAX_JOBS + 2):
         await running_job(file_portal, [at, 1, 1, 1, 40, 1])
     assert len(await recent(file_portal)) == recent_usage.MAX_JOBS
