@@ -239,7 +239,7 @@ def cluster_gpus(_user: CurrentUser, who: CurrentIdentity, context: ContextDep) 
 
 def load_view(context: AppContext, viewer: Viewer) -> NodeView:
     """Return the nodes of Slurm's last answers, as this caller sees them."""
-    cluster, snapshot = context.watcher.cluster, looked(context)
+    cluster, snapshot = context.watcher.cluster, load_snapshot(context)
     if cluster is None:
         return NodeView(None, (), {})
     shared = context.node_rows.of(cluster, snapshot, make=lambda: build_rows(cluster, snapshot))
@@ -268,7 +268,7 @@ def _to_more_text(context: AppContext, row: NodeRow, viewer: Viewer) -> str:
     return "\n".join(texts).lower()
 
 
-def looked(context: AppContext) -> ClusterSnapshot:
+def load_snapshot(context: AppContext) -> ClusterSnapshot:
     """Return the summary of squeue's last answer."""
     jobs = context.watcher.jobs
     return context.cluster_snapshot.of(jobs, make=lambda: build_snapshot(jobs))

@@ -8,7 +8,7 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portal.api.cluster_nodes import MyJob, looked, my_job, to_viewer
+from portal.api.cluster_nodes import MyJob, load_snapshot, my_job, to_viewer
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.services.cluster.reservations import Ahead, ahead
@@ -99,12 +99,12 @@ class Reservations(BaseModel):
 def cluster_queue(user: CurrentUser, context: ContextDep) -> ClusterQueue:
     """Return the queue of each partition, and the caller's place in it."""
     watcher = context.watcher
-    look = looked(context)
+    snapshot = load_snapshot(context)
     return ClusterQueue(
         at=watcher.at,
         stale_since=watcher.stale_since,
         partitions=[
-            _to_queue(context, partition, look, user.username)
+            _to_queue(context, partition, snapshot, user.username)
             for partition in (watcher.cluster.partitions if watcher.cluster else ())
         ],
     )
@@ -129,10 +129,10 @@ def cluster_reservations(
 
 
 def _to_queue(
-    context: AppContext, partition: PartitionInfo, look: ClusterSnapshot, username: str
+    context: AppContext, partition: PartitionInfo, snapshot: ClusterSnapshot, username: str
 ) -> PartitionQueue:
-    queue = look.queues.get(partition.name, Queue())
-    own_jobs = look.waiting.get(username, {}).get(partition.name, ())
+    queue = snapshot.queues.get(partition.name, Queue())
+    own_jobs = snapshot.waiting.get(username, {}).get(partition.name, ())
     return PartitionQueue(
         name=partition.name,
         default=partition.default,
@@ -142,7 +142,7 @@ def _to_queue(
         running=queue.running,
         in_line=queue.in_line,
         aside=queue.aside,
-        mine_running=look.running.get(username, {}).get(partition.name, 0),
+        mine_running=snapshot.running.get(username, {}).get(partition.name, 0),
         mine_waiting=sum(max(1, len(waiting.job.tasks)) for waiting in own_jobs),
         mine=[_to_waiting(context, waiting) for waiting in own_jobs[:MOST_MINE]],
     )

@@ -12,7 +12,7 @@ from itertools import groupby
 from portal.services.cluster.conditions import Condition, condition, takes_work
 from spawner.slurm.model import NodeInfo
 
-MOST_SIZES = 16
+MAX_SIZES = 16
 """More are left out. A form then says that a request has to wait, and asks Slurm for how long."""
 
 NOT_READY = (Condition.ASLEEP, Condition.WAKING, Condition.RESTARTING)
@@ -85,7 +85,7 @@ def _find_maximal(sizes: Iterable[tuple[Gpus, int, int]]) -> list[NodeSize]:
         if not any(other is not size and other.covers(size) for other in candidates)
     ]
     maximal.sort(key=lambda size: (-sum(count for _, count in size.gpus), -size.cpus, size.gpus))
-    return maximal[:MOST_SIZES]
+    return maximal[:MAX_SIZES]
 
 
 def _climb(sizes: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from portal.services.cluster.node_sizes import (
-    MOST_SIZES,
+    MAX_SIZES,
     NodeSize,
     find_largest,
     find_largest_free,
@@ -62,7 +62,7 @@ def test_a_request_fits_a_size_if_and_only_if_it_fits_a_node() -> None:
         for _ in range(40)
     ]
     sizes = find_largest(nodes)
-    assert 1 < len(sizes) < MOST_SIZES
+    assert 1 < len(sizes) < MAX_SIZES
     for _ in range(300):
         gpus, cpus, memory = chance.randint(0, 4), chance.randint(1, 7), chance.randint(1, 7)
         wanted = NodeSize((("v100", gpus),), cpus, memory)
@@ -75,4 +75,4 @@ def test_a_request_fits_a_size_if_and_only_if_it_fits_a_node() -> None:
 
 def test_the_number_of_sizes_is_bounded() -> None:
     nodes = [node({}, cpus, 1000 - cpus) for cpus in range(1, 500)]
-    assert len(find_largest(nodes)) == MOST_SIZES
+    assert len(find_largest(nodes)) == MAX_SIZES
