@@ -11,14 +11,16 @@ import { translateExact } from '@/i18n/translate';
 import { CopyIcon } from '@/ui/CopyButton';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import { TryAgain } from '@/ui/TryAgain';
 import { sshQuery } from './queries';
 import classes from './SshSetup.module.css';
 import { MOVE_PROGRAM, PROGRAM_PATH, SAVE_TOKEN } from './ssh';
 
 /** The steps to connect to a session by SSH: once per computer, then for this session. */
 export function SshSetup({ id }: { id: string }) {
-  const { data, error } = useQuery(sshQuery(id));
-  if (error && data === undefined) return <Notice tone="error">{sentence(error)}</Notice>;
+  const { data, error, refetch } = useQuery(sshQuery(id));
+  if (error && data === undefined)
+    return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
   if (data === undefined) return <p className={classes.note}>{t`Asking the session’s node…`}</p>;
   if (data.problem !== null) return <Notice tone="warning">{translateExact(data.problem)}</Notice>;
   return (
