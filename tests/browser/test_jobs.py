@@ -430,6 +430,9 @@ def test_a_chosen_file_is_uploaded_first(
     name = "browser chosen.py"
     portal.exec_as("alice", ["bash", "-c", f"cd && echo old > '{name}'"])
     page = context.new_page()
+    # Playwright doesn't wait until Chromium reports dialogs, so a key pressed right after
+    # `expect_file_chooser` may open one that is never reported: ask for them before.
+    page.on("filechooser", lambda _: None)
     log_in(page, "alice")
     open_jobs(page)
     page.get_by_role("link", name="Submit a job").click()
@@ -437,6 +440,7 @@ def test_a_chosen_file_is_uploaded_first(
     expect(page.get_by_role("heading", name="Submit a job", level=1)).to_be_focused()
     button = page.get_by_role("button", name="Choose a file…")
     button.focus()
+    expect(button).to_be_focused()
     with page.expect_file_chooser() as chooser:
         page.keyboard.press("Enter")
     chooser.value.set_files(
