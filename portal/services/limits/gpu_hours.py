@@ -158,10 +158,11 @@ def _add(name: str, parts: Iterable[GpuHours]) -> GpuHours:
 
 
 async def due(context: AppContext, now: datetime) -> list[tuple[date, date]]:
-    """Return the spans of days to read (first and last), newest first; adjacent days are merged,
-    but today is read by itself.
+    """Return the spans of days to read (first and last), newest first: first today, with yesterday
+    until that is settled, because these stay due. Adjacent days before them are merged.
     """
     today = now.astimezone(UTC).date()
+    unsettled_from = (now.astimezone(UTC) - SETTLED).date()
     oldest = months_back(today, context.settings.usage_months - 1)
     async with context.db.session() as db:
         rows = await db.execute(select(UsageRead.day, UsageRead.read_at))
@@ -171,7 +172,7 @@ async def due(context: AppContext, now: datetime) -> list[tuple[date, date]]:
     spans: list[tuple[date, date]] = []
     for day in reversed(unread):
         first, last = spans[-1] if spans else (day, day)
-        adjacent = first - day == timedelta(days=1) and first != today
+        adjacent = first - day == timedelta(days=1) and first != unsettled_from
         if spans and adjacent and (last - day).days < context.accounting.days_at_once:
             spans[-1] = (day, last)
         else:

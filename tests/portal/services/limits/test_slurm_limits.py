@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 
 from portal.directory.contract import DirectoryUser
 from portal.errors import DirectoryUnavailable
@@ -209,6 +209,35 @@ async def visited_by_frank(_directory: Any, _name: str) -> frozenset[str]:
 HOUR = timedelta(hours=1)
 
 
+async def forget_usage(job_portal: JobPortal) -> None:
+    """Remove what the loop has read at its start."""
+    async with job_portal.context.db.session() as db:
+        await db.execute(delete(UsageDay))
+        await db.execute(delete(UsageRead))
+        await db.commit()
+
+
+async def read_all(job_portal: JobPortal, now: datetime) -> None:
+    """Read every day that is due: each round reads some days of the past."""
+    for _ in range(2 * job_portal.context.settings.usage_months):
+        if not await gpu_hours.read_next(job_portal.context, now):
+            return
+    pytest.fail("a part of the past is never read")
+
+
+async def test_past_is_read_while_yesterday_is_unsettled(job_portal: JobPortal) -> None:
+    """In the first hours of a day, yesterday stays due like today."""
+    midnight = datetime.combine(datetime.now(UTC).date(), time(), UTC)
+    job_portal.accounting.times = []
+    await forget_usage(job_portal)
+    await read_all(job_portal, midnight + HOUR / 2)
+    async with job_portal.context.db.session() as db:
+        read = set(await db.scalars(select(UsageRead.day)))
+    months = job_portal.context.settings.usage_months
+    oldest = gpu_hours.months_back(midnight.date(), months - 1)
+    assert read == {oldest + timedelta(days=n) for n in range((midnight.date() - oldest).days + 1)}
+
+
 async def test_use_is_counted_by_user_group_and_month_and_reading_again_changes_nothing(
     job_portal: JobPortal,
 ) -> None:
@@ -218,13 +247,9 @@ async def test_use_is_counted_by_user_group_and_month_and_reading_again_changes_
         JobTime(1, "alice", "research", first - HOUR, first + HOUR, gpus=2, cpus=4),
         JobTime(2, "bob", "research", first + HOUR, first + 2 * HOUR, gpus=1, cpus=1),
     ]
-    async with job_portal.context.db.session() as db:  # data that the loop has read at its start
-        await db.execute(delete(UsageDay))
-        await db.execute(delete(UsageRead))
-        await db.commit()
+    await forget_usage(job_portal)
     for _ in range(2):
-        while await gpu_hours.read_next(job_portal.context, datetime.now(UTC)):
-            pass
+        await read_all(job_portal, datetime.now(UTC))
     before, last = f"{first - HOUR:%Y-%m}", f"{first:%Y-%m}"
     query = f"/admin/usage?from={before}&to={last}"
     months = (await job_portal.ask("GET", f"{query}&by=month", who="carol")).body
