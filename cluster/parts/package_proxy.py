@@ -253,7 +253,7 @@ def default_index() -> str:
 
 def machine_settings() -> dict[str, str]:
     """Return this machine's pip settings as environment variables."""
-    from deploy.images import host_pip_settings  # noqa: PLC0415 - beside the checkout's own copy
+    from deploy.images.host_settings import host_pip_settings  # noqa: PLC0415 - beside the checkout's own copy
 
     return host_pip_settings()
 

@@ -1,52 +1,30 @@
-"""Builds of the catalog's images: `python3 -m deploy.images build [NAME…] --out FOLDER`.
-
-Standard library only, run as root. No registry is used: an image is a minimal Debian from the
-machine's own mirrors, plus packages installed by pip, packed for Apptainer. It is stored in the
-folder as NAME-HASH.sif, with NAME.sif as a link to it. The hash is that of the definition, so
-existing images are not rebuilt, and a session that runs in an older image keeps it. Where FUSE is
-refused, image files cannot be mounted, so the same name refers to a folder, which Apptainer runs as
-well.
+"""The build of one image: Debian, pip, programs, then packing and a test.
 
 A build works in a folder of its own and moves the finished and tested image into place. The next
 build removes the remains of an interrupted one. Each program runs in its own namespaces, which end
-with this process, so no mount and no process outlives it.
+with this process, so no mount and no process outlives it. Standard library only.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import fcntl
 import json
 import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from deploy.apptainer import parse_os_release
 from deploy.apptainer_sources import for_suites, read_sources
-from deploy.images_definition import (
-    Definition,
-    DefinitionError,
-    PipStep,
-    load,
-    local_paths,
-    pip_environment,
-)
-from deploy.images_programs import BuildError, Programs
+from deploy.images.definition import Definition, PipStep, local_paths
+from deploy.images.host_settings import apt_settings, host_pip_settings
+from deploy.images.programs import BuildError, Programs
 from spawner.containers.image_packages import LISTING, beside, parse_listing
 from spawner.containers.runtimes import SYSTEM_PATH
 
-DEFINITIONS = Path(__file__).resolve().parent.parent / "spawner" / "catalog" / "images"
-_JOBS = min(2, os.cpu_count() or 1)
 _STARTED = time.monotonic()
-_NEEDED = ("mmdebstrap", "apptainer", "mksquashfs", "unshare", "setpriv")
 _LEFT_OUT = ("doc", "info", "locale", "man")
 _NO_TRACE = ("etc/resolv.conf", "etc/hostname")
 # Bytecode that is never checked against its source: kernels start in half the time. (Python 2 does
@@ -304,80 +282,3 @@ def _link(link: Path, target: str) -> None:
     fresh.unlink(missing_ok=True)
     fresh.symlink_to(target)
     fresh.replace(link)
-
-
-def host_pip_settings() -> dict[str, str]:
-    """Return the pip settings of this machine, as variables. They may hold passwords."""
-    home = Path.home()
-    paths = [Path("/etc/pip.conf"), home / ".pip/pip.conf", home / ".config/pip/pip.conf"]
-    if named := os.environ.get("PIP_CONFIG_FILE"):
-        paths.append(Path(named))
-    texts = [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
-    return pip_environment(texts, os.environ)
-
-
-def apt_settings() -> str:
-    """Return the proxies, certificates and retries that this machine's apt is configured with."""
-    dump = subprocess.run(
-        ["apt-config", "dump", "Acquire"], capture_output=True, text=True, timeout=30, check=True
-    )
-    pattern = r"(?m)^Acquire::(?:http|https|Retries|ForceIPv[46]|Check-Valid-Until)\b.*;$"
-    return "\n".join(re.findall(pattern, dump.stdout)) + "\n"
-
-
-def build(definitions: Sequence[Definition], out: Path, jobs: int) -> list[str]:
-    """Build missing images, `jobs` at a time. Return a message for each failure."""
-    out.mkdir(parents=True, exist_ok=True)
-    programs = Programs()
-    failed: list[str] = []
-
-    def build_one(definition: Definition) -> None:
-        try:
-            Build(definition, out, programs).run()
-        except (BuildError, OSError) as error:
-            failed.append(f"image {definition.name}: {error}")
-
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: programs.stop())
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(build_one, definitions))
-    return failed
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python3 -m deploy.images", description=__doc__)
-    parser.add_argument("command", choices=["build", "list"])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
-    parser.add_argument(
-        "--all", action="store_true", help="all definitions, regardless of the names given"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="the folder of images")
-    parser.add_argument("--definitions", type=Path, default=DEFINITIONS)
-    parser.add_argument(
-        "--jobs", type=int, default=_JOBS, help="number of images to build at the same time"
-    )
-    args = parser.parse_args(arguments)
-    try:
-        definitions = load(args.definitions, [] if args.all else args.names)
-    except DefinitionError as error:
-        print(error, file=sys.stderr)
-        return 2
-    out = args.out.absolute()
-    if args.command == "list":
-        for definition in definitions:
-            exists = (out / definition.file_name).exists()
-            print(f"{definition.name}\t{'built' if exists else 'missing'}\t{definition.file_name}")
-        return 0
-    if os.geteuid() != 0:
-        print("only root can build images", file=sys.stderr)
-        return 1
-    if missing := [program for program in _NEEDED if shutil.which(program) is None]:
-        print(f"not installed, but needed to build images: {' '.join(missing)}", file=sys.stderr)
-        return 1
-    failed = build(definitions, out, args.jobs)
-    print("\n".join(failed), file=sys.stderr, end="\n" if failed else "")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

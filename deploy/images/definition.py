@@ -1,6 +1,6 @@
 """The definition of an image, parsed and hashed, and the host's pip settings.
 
-Standard library only; runs no programs. The build itself is deploy/images.py.
+Standard library only; runs no programs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 # Part of every hash: increment it when a change of the build changes the content of images.
 RECIPE = 3
 SUFFIX = ".toml"
+DEFINITIONS = Path(__file__).resolve().parents[2] / "spawner" / "catalog" / "images"
 _NAME = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "title": str,

@@ -1,7 +1,7 @@
 """Package versions of an image, listed once when it is built, in a file beside it.
 
 `LISTING` runs inside any image: a shell and find(1) suffice. Standard library only;
-deploy/images.py writes the file, the portal reads it.
+deploy/images/builder.py writes the file, the portal reads it.
 """
 
 from __future__ import annotations

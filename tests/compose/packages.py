@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from deploy.images import apt_settings
+from deploy.images.host_settings import apt_settings
 from tests.recording.packages import download
 
 SUITE = "trixie"

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from deploy.images import DEFINITIONS
+from deploy.images.definition import DEFINITIONS
 from spawner.containers.image_packages import is_cpu_build, versions_of
 
 CPU_LOCK, CUDA_LOCK = 'lock = "pytorch.lock"', 'lock = "pytorch-cuda.lock"'

@@ -15,7 +15,7 @@ from cluster.compose.setup import configuration
 from cluster.config.render import base_ldif, gres_conf
 from cluster.config.render import render as rendered
 from cluster.errors import LayoutError
-from deploy.images_definition import load
+from deploy.images.definition import load
 from tests.paths import CHECKOUT
 
 COMPOSE = CHECKOUT / "docker-compose.yml"
