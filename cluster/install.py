@@ -22,7 +22,15 @@ PACKAGES = (
     # libpmix-dev: Slurm's PMIx plugin looks for libpmix.so, which only that package has
     *("slurm-wlm", "slurmctld", "slurmd", "slurmdbd", "munge", "libpmix-dev"),
     *("slapd", "ldap-utils", "libldap-common", "nslcd", "libnss-ldapd", "openssl"),
-    *("mariadb-server", "nginx-light", "chromium", "sudo", "iproute2", "util-linux", "procps"),
+    *(
+        "mariadb-server",
+        "nginx-light",
+        "chromium-headless-shell",
+        "sudo",
+        "iproute2",
+        "util-linux",
+        "procps",
+    ),
     *("mmdebstrap", "squashfs-tools", "squashfuse", "fuse3"),
     "lmod",
     # the nodes' sshd, which sessions start for SSH connections; its daemon never runs

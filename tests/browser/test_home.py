@@ -14,10 +14,11 @@ from tests.browser.scenes import Api
 from tests.browser.test_first_paint import MAX_SHIFT, RECORD
 from tests.live import Live
 
-RESOURCES = {"cpus": 1, "memory_gb": 0.5, "time_limit_minutes": 10}
+RESOURCES = {"gpus": 1, "cpus": 1, "memory_gb": 0.5, "time_limit_minutes": 10}
 AT_ONCE_MS = 5_000
 MEASURED_MS = 120_000
 """A node reports twice a minute, and the page asks as often."""
+ONE_GPU = re.compile(r"1 (of \d+ GPUs?|GPU) in use")
 RECENT = "**/api/v1/me/recent-usage"
 
 
@@ -40,6 +41,9 @@ def test_usage_follows_a_session(
     card = page.get_by_role("article", name=made["name"]).first  # ended ones follow
     expect(card).to_contain_text(re.compile(r"[CG]PU \d+ % now"), timeout=MEASURED_MS)
     expect(card.get_by_role("img", name=re.compile("in the last 15 minutes"))).to_be_visible()
+    strip = page.get_by_role("list", name="In use now").get_by_role("listitem")
+    expect(strip.filter(has_text="You")).to_contain_text(ONE_GPU)
+    expect(strip.filter(has_text="Cluster")).to_contain_text("GPUs in use")
     keep_or_stop(portal, page, made["name"], made["id"])
     expect(page.get_by_role("heading", name="Nothing is running")).to_be_visible()
     expect(usage).not_to_contain_text("1 session", timeout=AT_ONCE_MS)

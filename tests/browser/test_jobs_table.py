@@ -209,6 +209,7 @@ def test_a_range_is_selected_with_shift(portal: Live, page: Page) -> None:
 
 
 def test_menu_of_a_row(portal: Live, page: Page) -> None:
+    """Its actions; those chosen while offline are reported, and work afterwards."""
     api = Api(page.request, portal.base_url)
     name = f"{NAME}-menu"
     job = submit(api, name, "#!/bin/bash\nsleep 600\n")
@@ -225,10 +226,20 @@ def test_menu_of_a_row(portal: Live, page: Page) -> None:
     expect(button).to_be_focused()
     button.click()
     page.get_by_role("menuitem", name="Cancel…").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
+    dialog = page.get_by_role("dialog")
+    page.context.set_offline(True)
+    dialog.get_by_role("button", name="Cancel it").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Check your network connection")
+    page.context.set_offline(False)
+    dialog.get_by_role("button", name="Cancel it").click()
     expect(row(page, name)).to_contain_text("Cancelled")
     button.click()
     expect(page.get_by_role("menuitem", name="Run again")).to_be_visible()
+    page.context.set_offline(True)
+    page.get_by_role("menuitem", name="Remove").click()
+    expect(page.get_by_role("alert")).to_contain_text("Check your network connection")
+    page.context.set_offline(False)
+    button.click()
     page.get_by_role("menuitem", name="Remove").click()
     expect(page.get_by_text("No matching jobs.")).to_be_visible()
 

@@ -10,7 +10,7 @@ from secrets import token_hex
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.browser.scenes import Api
 from tests.live import Live
@@ -85,6 +85,7 @@ def test_a_session_s_page(
     page.get_by_role("link", name=session.name, exact=True).first.click()
     expect(page.get_by_role("heading", name=session.name, level=1)).to_be_visible()
     what_it_uses(page)
+    range_and_cursor(page)
     packages(page)
     metrics_grow(portal, page)
     to_its_end(page, session)
@@ -122,6 +123,41 @@ def what_it_uses(page: Page) -> None:
     expect(use.locator(".uplot canvas").first).to_be_visible()
     use.get_by_text("Memory as a table").click()
     expect(use.get_by_role("table").get_by_text("MB").first).to_be_visible()
+
+
+def range_and_cursor(page: Page) -> None:
+    """The charts of usage share the chosen time range, and the time below the pointer."""
+
+    def for_two_hours(route: Route) -> None:
+        """The measurements of a session that has used the same memory and CPUs for two hours."""
+        usage = route.fetch().json()
+        last, points = usage["at"][-1], 2 * 60
+        usage |= {"step_s": 60, "at": [last - 60 * back for back in reversed(range(points + 1))]}
+        for name in ("memory_mb", "cpus"):
+            usage[name] = [max(filter(None, usage[name]), default=1)] * (points + 1)
+        route.fulfill(json=usage)
+
+    page.route("**/api/v1/sessions/*/use", for_two_hours)
+    page.reload()
+    use = page.get_by_role("region", name="Usage")
+    plots = use.locator(".uplot .u-over")
+    expect(plots).to_have_count(2)
+    times = use.locator(".u-legend .u-series:first-child .u-value")
+
+    def at_left_edge() -> str:
+        """The time that both charts show while the pointer is at the left edge of the first."""
+        plots.first.hover(position={"x": 1, "y": 20})
+        expect(times.nth(1)).to_have_text(times.first.inner_text())
+        return times.first.inner_text()
+
+    hours_ago = at_left_edge()
+    page.mouse.move(0, 0)
+    now = times.first.inner_text()
+    assert now != hours_ago
+    use.get_by_role("radiogroup", name="Time range of the charts").get_by_text("Last 1 h").click()
+    assert at_left_edge() not in (now, hours_ago)
+    page.unroute("**/api/v1/sessions/*/use")
+    page.reload()
 
 
 def metrics_grow(portal: Live, page: Page) -> None:

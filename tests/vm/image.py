@@ -21,7 +21,7 @@ from cluster.host.machine import PATH
 from cluster.install import PACKAGES, TEST_PACKAGES
 from deploy.apptainer import read_release
 from deploy.apptainer_sources import for_suites, read_sources
-from deploy.images import apt_settings
+from deploy.images.host_settings import apt_settings
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SUITE = "bookworm"
@@ -32,7 +32,7 @@ STOCK = (
     "qemu-guest-agent",
 )
 # Apptainer is in no suite of Debian 12, and no browser is used there
-LEFT_OUT = frozenset({"apptainer", "chromium"})
+LEFT_OUT = frozenset({"apptainer", "chromium-headless-shell"})
 # the virtualenvs and folders of the state folder that a cluster and its tests use
 STATE_PARTS = ("venv", "runtime", "science", "dev")
 NOT_COPIED = (".git", "node_modules", "__pycache__", "shared")
