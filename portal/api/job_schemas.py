@@ -96,7 +96,8 @@ class JobDetail(JobOut):
     `script` is what was submitted to Slurm, `source` what the user wrote (a free script); neither
     is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
     to its TensorBoard. `executed_notebook`: the path of the copy that a notebook run as a job
-    writes; the copy may not exist.
+    writes; the copy may not exist. `lost_job_ids`: Slurm's ids of earlier submissions that Slurm
+    lost, so that the portal submitted the job again.
     """
 
     script: str | None
@@ -105,6 +106,7 @@ class JobDetail(JobOut):
     shared_with: list[str]
     shared_groups: list[str]
     executed_notebook: str | None
+    lost_job_ids: list[int]
 
 
 def job_fields(

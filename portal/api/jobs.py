@@ -98,4 +98,5 @@ async def detail(context: AppContext, job: BatchJob) -> JobDetail:
         shared_with=shared.users,
         shared_groups=shared.groups,
         executed_notebook=find_executed_copy(full_job),
+        lost_job_ids=[lost["job_id"] for lost in full_job.lost_jobs or ()],
     )

@@ -40,6 +40,7 @@ from portal.models import (
 from portal.services.deprovision import deprovision
 from portal.services.jobs import jobs, scalars
 from portal.services.jobs import usage as job_usage
+from portal.services.jobs.claim_checks import ClaimChecks
 from portal.services.jobs.external_jobs import ExternalJobImport
 from portal.services.sessions import hub_sync
 from portal.services.slurm import launch, lifecycle, usage
@@ -56,7 +57,7 @@ log = structlog.get_logger(__name__)
 ROUND_S = 5.0
 NEVER_SEEN = timedelta(seconds=0)  # after accounting has answered; the watcher waits before that
 VANISHED = timedelta(seconds=60)
-MAX_SUBMISSIONS = 20  # at the same time, of those delayed while Slurm was down
+MAX_SUBMISSIONS = 20  # at the same time, of those repeated or delayed while Slurm was down
 REREAD = timedelta(minutes=1)  # until metrics are read again after a failure
 MAX_CANCELS = 8  # concurrent commands
 AT_ONCE = 100  # rows per transaction, during which the event loop is blocked
@@ -85,6 +86,7 @@ class Reconcile:
             lambda: context.notifier.notify(RECONCILE), context.metrics.background_failures
         )
         self._row_sync = RowSync(context)
+        self._claim_checks = ClaimChecks(context)
         self._external_jobs = ExternalJobImport(context)
         self._pending = PendingRows(context)
         self._cancels = asyncio.Semaphore(MAX_CANCELS)
@@ -230,6 +232,12 @@ class Reconcile:
         """Submit a batch job again if it is missing in Slurm, or cancel duplicates."""
         if job.external or job.id in self.context.submitting:
             return
+        few = self._acts.under_way("again") < MAX_SUBMISSIONS
+        if job.claim_check_since is not None and (end := self._row_sync.find_end(job)) is not None:
+            if few:
+                settle = partial(self._claim_checks.settle, job, end, now)
+                self._acts.start(f"again {job.id}", now, settle)
+            return
         name = (job.id, job.user.username)
         missing = self.context.watcher.missing_since(*name)
         sure = job.job_id is None or self.context.watcher.is_lost_by_slurmctld(*name)
@@ -239,8 +247,7 @@ class Reconcile:
                     f"end {job.id}", now, lambda: deprovision.end_row(self.context, job)
                 )
                 return
-            few = self._acts.under_way("again") < MAX_SUBMISSIONS
-            if few and self._row_sync.may_try_again(job):
+            if few and (job.job_id is None or lifecycle.may_submit_again(job)):
                 self._acts.start(f"again {job.id}", now, lambda: self._submit_again(job))
         elif self._row_sync.find_duplicate_jobs(job):
             self._acts.start(f"surplus {job.id}", now, lambda: self._cancel_duplicates(job))
@@ -251,7 +258,6 @@ class Reconcile:
 
         If it runs somewhere nevertheless, the script's claim ends the second copy.
         """
-        self._row_sync.again[job.id] += job.job_id is not None
         log.warning("resubmitting a job", job=job.id, slurm=job.job_id)
         await jobs.submit_again(self.context, job.id, lost=job.job_id)
 

@@ -194,6 +194,10 @@ class BatchJob(Job):
     those of an array are in its `tasks`. `gpu_percent` is the mean use of the GPUs of an ended job,
     as its samplers measured it. The client's idempotency key is unique per owner; `body_hash` shows
     whether the same key came with a different request.
+
+    `lost_jobs` are the Slurm jobs that were submitted for it before, and that Slurm forgot
+    (`outcome` is null) or ended before the script began: `job_id`, `submit_time`, `outcome`.
+    `claim_check_since`: Slurm has ended the job, and whether its script began is to be found out.
     """
 
     __tablename__ = "batch_jobs"
@@ -228,6 +232,8 @@ class BatchJob(Job):
     tasks: Mapped[list[Any] | None]
     metrics: Mapped[dict[str, Any] | None]
     gpu_percent: Mapped[float | None]
+    lost_jobs: Mapped[list[Any] | None]
+    claim_check_since: Mapped[datetime | None]
 
 
 class Share(Base):

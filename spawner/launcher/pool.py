@@ -109,6 +109,10 @@ class LauncherPool:
         """
         return typed(await self.call(username, "withdraw", uuid=uuid), "withdrawn", bool)
 
+    async def is_unclaimed(self, username: str, uuid: str) -> bool:
+        """Return whether a job's script has not begun; False if its folder is gone."""
+        return typed(await self.call(username, "unclaimed", uuid=uuid), "unclaimed", bool)
+
     async def cancel(self, username: str, job_id: int) -> None:
         """Run scancel as the user.
 

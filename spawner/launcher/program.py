@@ -467,6 +467,21 @@ class Launcher:
                 return {"withdrawn": False}
         return {"withdrawn": True}
 
+    def op_unclaimed(self, request: Request) -> Result:
+        """Return whether a job's folder is there without a claim, so that its script has not run.
+
+        Opening the folder makes NFS read it again, which may have been changed on a node.
+        """
+        uuid = required_field(request, "uuid", str, UUID)
+        with at_home():
+            os.close(open_home(self.user))  # a missing home is not a missing folder
+            try:
+                with opened(descend(self.user, (*JOBS, uuid), make=False)) as folder:
+                    names = os.listdir(folder)  # noqa: PTH208 - of a descriptor
+                    return {"unclaimed": "claimed" not in names}
+            except FileNotFoundError:
+                return {"unclaimed": False}
+
     def op_cancel(self, request: Request) -> Result:
         return self.scancel(str(required_job_id(request)), required_timeout(request))
 

@@ -57,6 +57,7 @@ _OTHER_VERSION = re.compile(
 # scancel prints the last one if the job is not the user's.
 _NO_SUCH_JOB = re.compile(r"Invalid job id|already finished|No active jobs match")
 _BACKLOG = re.compile(r"^DBD Agent queue size:\s*(\d+)", re.MULTILINE)
+_BOOT_TIME = re.compile(r"^BOOT_TIME\s*=\s*(\S+)", re.MULTILINE)
 _MIN_JOB_AGE = re.compile(r"^MinJobAge\s*=\s*(\d+) sec", re.MULTILINE)
 _TIME = re.compile(r"^sdiag output at .*?(?:\((?P<epoch>\d+)\))?$", re.MULTILINE)
 
@@ -175,6 +176,11 @@ class Slurm:
         if match is None:
             return timedelta(0)
         return timedelta(seconds=int(match[1])) if int(match[1]) else timedelta.max
+
+    async def started_at(self) -> datetime | None:
+        """Return when slurmctld started; None if the configuration doesn't show it."""
+        match = _BOOT_TIME.search(await self.config())
+        return await parsed(lambda: parse.moment(match[1])) if match else None
 
     async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]:
         """Return accounting's data on usage of these jobs; an array's id stands for its tasks.

@@ -24,7 +24,7 @@ has been repeated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -53,6 +53,7 @@ HISTORY = timedelta(days=2)  # how far back accounting is searched for a job tha
 LONGEST_PAUSE = timedelta(minutes=5)
 MAX_ENDED = 10_000
 MAX_UNKNOWN_UUIDS = 10_000
+MAX_IGNORED = 10_000
 DOUBTS = 2  # how many implausible answers in a row are ignored
 
 
@@ -66,7 +67,9 @@ class JobTracker:
         self._external_arrays: dict[int, dict[int, JobInfo]] = {}  # by the array's job id
         self._missing: dict[PortalJobKey, MissingJob] = {}
         self._ended: dict[PortalJobKey, JobInfo] = {}
-        self._unknown_uuids: dict[PortalJobKey, None] = {}  # in the order of insertion
+        # Both in the order of insertion; an ignored job has a Slurm id and a submit time.
+        self._unknown_uuids: dict[PortalJobKey, None] = {}
+        self._ignored: dict[tuple[PortalJobKey, int, datetime], None] = {}
         self._changed: set[JobRef] = set()
         self._doubts = 0
         self._answered_at: datetime | None = None
@@ -113,6 +116,29 @@ class JobTracker:
         """Discard the lookups of this job so far."""
         self._missing.pop(key, None)
 
+    def ignore(self, key: PortalJobKey, job_id: int, submit_time: datetime) -> None:
+        """Ignore a Slurm job of this UUID: it ended before its script began, and was submitted
+        again, maybe under the same id.
+        """
+        if (key, job_id, submit_time) in self._ignored:
+            return
+        self._ignored[key, job_id, submit_time] = None
+        if len(self._ignored) > MAX_IGNORED:
+            del self._ignored[next(iter(self._ignored))]
+        claims = self._claims.get(key, {})
+        if (shown := claims.get(job_id)) is not None and self._is_ignored(shown):
+            del claims[job_id]
+            if not claims:
+                del self._claims[key]
+            self.by_id = {id_: job for id_, job in self.by_id.items() if job is not shown}
+        if (ended := self._ended.get(key)) is not None and self._is_ignored(ended):
+            del self._ended[key]
+
+    def _is_ignored(self, job: JobInfo) -> bool:
+        if not self._ignored or job.submit_time is None or (key := to_key(job)) is None:
+            return False
+        return (key, job.job_id, job.submit_time) in self._ignored
+
     def mark_unknown_uuids(self, keys: Iterable[PortalJobKey]) -> None:
         """Mark (UUID, user) pairs that belong to no job of the portal.
 
@@ -125,6 +151,10 @@ class JobTracker:
 
     def _strip_unknown_uuid(self, job: JobInfo) -> JobInfo:
         return replace(job, uuid=None) if to_key(job) in self._unknown_uuids else job
+
+    def _select_known(self, jobs: Iterable[JobInfo]) -> Iterator[JobInfo]:
+        """Yield Slurm's jobs without the ignored ones, and without UUIDs that are not ours."""
+        return (self._strip_unknown_uuid(job) for job in jobs if not self._is_ignored(job))
 
     def _restore_uuid(
         self, job: JobInfo, lookup_keys: Mapping[tuple[int, str], PortalJobKey]
@@ -196,8 +226,7 @@ class JobTracker:
             if missing.job_id is not None and not missing.external
         }
         by_id = {
-            job.job_id: self._restore_uuid(self._strip_unknown_uuid(job), lookup_keys)
-            for job in jobs
+            job.job_id: self._restore_uuid(job, lookup_keys) for job in self._select_known(jobs)
         }
         vanished = self.by_id.keys() - by_id.keys()
         if self._is_implausible(vanished) and self._doubts < DOUBTS:
@@ -323,7 +352,7 @@ class JobTracker:
         `min_job_age` is how long slurmctld keeps ended jobs, and `found` its answer to a question
         about these jobs by their ids, which it may have given to others.
         """
-        by_ref = group_by_ref(map(self._strip_unknown_uuid, found))
+        by_ref = group_by_ref(self._select_known(found))
         candidates = [
             (key, missing) for key in keys if (missing := self._missing.get(key)) is not None
         ]
@@ -348,7 +377,7 @@ class JobTracker:
         `current` means that slurmctld had no undelivered messages for slurmdbd when it was asked.
         `forgotten` are the jobs that it has certainly forgotten.
         """
-        by_ref = group_by_ref(map(self._strip_unknown_uuid, jobs or ()))
+        by_ref = group_by_ref(self._select_known(jobs or ()))
         for key, missing in lookups.items():
             missing.next_ask = now + missing.pause
             missing.pause = min(2 * missing.pause, LONGEST_PAUSE)

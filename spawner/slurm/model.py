@@ -78,7 +78,8 @@ class JobInfo:
     Each task of an array has its own job id; `array_job_id` is the common one. `tasks` are the
     index of this task or, while they wait as one record, the indices of all of them. `gpus` are the
     GPUs of each node by type as requested, "gpu" for any type; empty if none were requested, or not
-    per node; None if unknown. Only squeue reports them.
+    per node; None if unknown. Only squeue reports them. `cancelled_by` is the uid that cancelled
+    the job; only accounting reports it.
     """
 
     job_id: int
@@ -103,6 +104,7 @@ class JobInfo:
     array_job_id: int | None = None
     tasks: tuple[int, ...] = ()
     gpus: tuple[tuple[str, int], ...] | None = None
+    cancelled_by: int | None = None
 
 
 @dataclass(frozen=True)

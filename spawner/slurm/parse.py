@@ -218,7 +218,7 @@ def sacct_job(fields: list[str]) -> JobInfo:
     """Parse one record of SACCT_FIELDS."""
     job_id, shown_id, user, state, partition, account, qos, nodes, submit, start = fields[:10]
     end, limit, reason, exit_code, name, comment = fields[10:]
-    state_name = state.partition(" ")[0]  # such as "CANCELLED by 20001"
+    state_name, _, canceller = state.partition(" ")  # such as "CANCELLED by 20001"
     code, _, signal = exit_code.partition(":")
     names = () if nodes.startswith("None") else expand_nodes(nodes)
     parsed_state = _parse_state(state_name)
@@ -245,8 +245,15 @@ def sacct_job(fields: list[str]) -> JobInfo:
         partition=word(partition),
         account=word(account),
         qos=word(qos),
+        cancelled_by=_parse_canceller(canceller),
         **_parse_array_id(shown_id),
     )
+
+
+def _parse_canceller(text: str) -> int | None:
+    """Parse the uid in what follows the state, `by 20001`."""
+    uid = text.removeprefix("by ")
+    return int(uid) if is_number(uid) else None
 
 
 def _parse_array_id(shown_id: str) -> dict[str, Any]:

@@ -210,6 +210,10 @@ class Watcher:
         """Discard the lookups of a job so far, because it is submitted again."""
         self._tracker.discard_lookups((uuid, user))
 
+    def ignore(self, uuid: str, user: str, job_id: int, submit_time: datetime) -> None:
+        """Ignore a Slurm job that ended before its script began, and was submitted again."""
+        self._tracker.ignore((uuid, user), job_id, submit_time)
+
     async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]:
         """Return accounting's data on these jobs' usage, within the budget.
 

@@ -7,12 +7,14 @@ import re
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster.client import Client
 from portal.services.slurm.lifecycle import TWICE
+from spawner.launcher.folders import JOBS_FOLDER
 from tests.cluster.job_tools import begin_submitting, lines, settled
 from tests.cluster.slurm_tools import until
 from tests.live import Live
@@ -33,7 +35,7 @@ async def alice(portal: Live) -> AsyncIterator[Client]:
 async def test_slurmctld_killed_while_jobs_are_submitted(portal: Live, alice: Client) -> None:
     """Each time at another point of a submission."""
     word = uuid.uuid4().hex
-    made: list[Any] = []
+    made: dict[str, Any] = {}
     for number in range(KILLS):
         names = [f"{number}-{n}" for n in range(AT_ONCE)]
         tries = [
@@ -41,20 +43,28 @@ async def test_slurmctld_killed_while_jobs_are_submitted(portal: Live, alice: Cl
         ]
         await asyncio.sleep(SUBMISSION_S * number / KILLS)  # only the point in time varies
         await asyncio.to_thread(portal.kill, "slurmctld")
-        made += await asyncio.gather(*tries)
+        made |= dict(zip(names, await asyncio.gather(*tries), strict=True))
         await until(lambda: _answers(portal))
     async with _resumed(portal):
-        jobs = [await settled(alice, job["id"], timeout_s=420) for job in made]
-    confused = {job["id"] for job in jobs if _ended_by_slurm(portal, job)}
-    wanted = {f"{number}-{n}" for number in range(KILLS) for n in range(AT_ONCE)}
+        jobs = {name: await settled(alice, job["id"], timeout_s=420) for name, job in made.items()}
+
+    confused = {job["id"] for job in jobs.values() if _ended_by_slurm(portal, job)}
     ran = lines(portal, "alice", word)
     assert len(ran) == len(set(ran))
-    assert set(ran) <= wanted
-    assert len(ran) >= len(wanted) - len(confused)
+    assert set(ran) <= jobs.keys()
+    # A script that never ran is submitted again. One that Slurm ended has at least begun.
+    never_ran = [job for name, job in jobs.items() if name not in ran]
+    assert all(job["id"] in confused and _has_begun(portal, job) for job in never_ran), never_ran
     # A killed slurmctld may have forgotten a job that it had just started. The portal then keeps
     # Slurm from running it again, and says so: its script has still run once, as seen above.
-    others = [job for job in jobs if job["outcome"] != "completed" and job["id"] not in confused]
-    assert {(job["outcome"], job["reason"]) for job in others} <= {("failed", TWICE)}
+    others = [job for job in jobs.values() if job["id"] not in confused]
+    ends = {(job["outcome"], job["reason"]) for job in others}
+    assert ends <= {("completed", None), ("failed", TWICE)}
+
+
+def _has_begun(portal: Live, job: Any) -> bool:
+    claim: Path = portal.state / "home/alice" / JOBS_FOLDER / job["id"] / "claimed"
+    return claim.is_symlink()
 
 
 def _ended_by_slurm(portal: Live, job: Any) -> bool:

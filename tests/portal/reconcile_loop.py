@@ -21,7 +21,7 @@ from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
 from portal.services.store import change
 from spawner.errors import JobNotFound, LauncherUnavailable, Unreachable
-from spawner.slurm.model import JobInfo, JobPhase
+from spawner.slurm.model import JobInfo, JobPhase, JobSpec, JobUsage
 from spawner.slurm.watcher import Watcher
 from tests.servers.databases import database_of
 
@@ -36,6 +36,8 @@ class Slurm:
     killed: list[int] = field(default_factory=list)
     away: bool = False
     kept_for: timedelta = timedelta(0)  # MinJobAge
+    started: datetime | None = None
+    measured: list[JobUsage] = field(default_factory=list)
 
     async def jobs(self) -> list[JobInfo]:
         if self.away:
@@ -54,6 +56,12 @@ class Slurm:
     async def min_job_age(self) -> timedelta:
         return self.kept_for
 
+    async def started_at(self) -> datetime | None:
+        return self.started
+
+    async def usage(self, _since: Any) -> list[JobUsage]:
+        return self.measured
+
     async def cancel(self, job_id: int, user: str | None) -> None:
         found = await self.find(job_id)
         if not found or user not in {None, *(info.user for info in found)}:
@@ -68,11 +76,24 @@ class Slurm:
 
 @dataclass
 class Agents:
-    """Fake launchers. `claimed`: jobs that have begun; `broken`: no launcher can be started."""
+    """Fake launchers. `claimed`: jobs that have begun; `broken`: no launcher can be started; the
+    next submitted job gets the id `next_id`.
+    """
 
     claimed: set[str] = field(default_factory=set)
     withdrawn: list[str] = field(default_factory=list)
+    submitted: list[str] = field(default_factory=list)
     broken: bool = False
+    next_id: int = 100
+
+    async def submit(self, _username: str, spec: JobSpec, _files: Any) -> int:
+        self.submitted.append(spec.uuid)
+        return self.next_id
+
+    async def is_unclaimed(self, _username: str, uuid: str) -> bool:
+        if self.broken:
+            raise LauncherUnavailable("broken")
+        return uuid not in self.claimed
 
     async def withdraw(self, _username: str, uuid: str) -> bool:
         if self.broken:

@@ -5594,7 +5594,8 @@ export interface components {
          *     `script` is what was submitted to Slurm, `source` what the user wrote (a free script); neither
          *     is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
          *     to its TensorBoard. `executed_notebook`: the path of the copy that a notebook run as a job
-         *     writes; the copy may not exist.
+         *     writes; the copy may not exist. `lost_job_ids`: Slurm's ids of earlier submissions that Slurm
+         *     lost, so that the portal submitted the job again.
          */
         JobDetail: {
             array: components["schemas"]["ArrayOut"] | null;
@@ -5622,6 +5623,8 @@ export interface components {
             job_id: number | null;
             /** Logdir */
             logdir: string | null;
+            /** Lost Job Ids */
+            lost_job_ids: number[];
             /** Metrics */
             metrics: {
                 [key: string]: number | null;

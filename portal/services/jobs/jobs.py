@@ -7,6 +7,7 @@ remains, and the reconcile loop submits the job once it is certain that Slurm do
 
 from collections.abc import Collection
 from dataclasses import asdict
+from typing import Any
 
 import structlog
 from sqlalchemy import select
@@ -26,7 +27,7 @@ from portal.services.limits import allowances
 from portal.services.slurm import launch
 from portal.services.store import change
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
-from spawner.slurm.model import Outcome
+from spawner.slurm.model import JobInfo, Outcome
 
 log = structlog.get_logger(__name__)
 
@@ -140,17 +141,25 @@ async def _insert_and_submit(
     return None
 
 
-async def submit_again(context: AppContext, batch_job_id: str, lost: int | None = None) -> None:
+async def submit_again(
+    context: AppContext, batch_job_id: str, lost: int | None = None, end: JobInfo | None = None
+) -> None:
     """Submit a row for the reconcile loop: the result of its first submission is uncertain, or
-    Slurm has forgotten its job `lost`.
+    Slurm has lost its job `lost`: forgotten it, or ended it before its script began, with this
+    `end`.
 
     If Slurm refuses it now, the job has failed, because its request was answered long ago.
     """
 
     def apply(job: BatchJob) -> None:
-        if job.job_id == lost and job.wanted is Wanted.RUN and job.state is not JobState.ENDED:
-            job.state, job.job_id, job.submit_time = JobState.SUBMITTING, None, None
-            job.node = job.started_at = job.expires_at = job.estimated_start = None
+        if job.job_id != lost or job.wanted is Wanted.STOP or job.state is JobState.ENDED:
+            return
+        if lost is not None:
+            job.lost_jobs = [*(job.lost_jobs or ()), _to_lost_job(job, end)]
+        job.state, job.job_id, job.submit_time = JobState.SUBMITTING, None, None
+        job.node = job.started_at = job.expires_at = job.estimated_start = None
+        job.usage = job.usage_due = job.claim_check_since = None
+        job.nodes = []
 
     await change(context.db, BatchJob, batch_job_id, apply)
     async with context.db.session() as db:
@@ -175,6 +184,15 @@ async def submit_again(context: AppContext, batch_job_id: str, lost: int | None 
         log.warning("a saved job was refused", job=batch_job_id, error=error.message)
     finally:
         context.notifier.notify(row.user_id, row.id)
+
+
+def _to_lost_job(job: BatchJob, end: JobInfo | None) -> dict[str, Any]:
+    submit_time = end.submit_time if end else job.submit_time
+    return {
+        "job_id": job.job_id,
+        "submit_time": submit_time.isoformat() if submit_time else None,
+        "outcome": end.outcome if end else None,
+    }
 
 
 async def _set_reason(context: AppContext, row: BatchJob, reason: str) -> None:

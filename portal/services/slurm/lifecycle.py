@@ -19,6 +19,9 @@ ACCOUNTING_PATIENCE = timedelta(seconds=20)
 accounting has: a client that waits for the end finds the exit code there.
 """
 
+MAX_RESUBMISSIONS = 3  # of a job that Slurm has lost
+ROOT_UID = 0
+
 TWICE = "Slurm lost track of this job while it ran and would have run it again."
 TWICE_SUGGESTION = "Its log and files show how far it got. Run it again if it did not finish."
 NEVER = datetime.max.replace(tzinfo=UTC)
@@ -82,13 +85,45 @@ def awaits_accounting(info: JobInfo, now: datetime) -> bool:
     return info.state is JobPhase.ENDED and info.exit_code is None and fresh
 
 
+def may_submit_again(job: Job) -> bool:
+    """Return whether a job is to be submitted again if Slurm has lost it."""
+    if not isinstance(job, BatchJob) or job.external or job.wanted is Wanted.STOP:
+        return False
+    return len(job.lost_jobs or ()) < MAX_RESUBMISSIONS
+
+
+def may_have_been_lost(job: Job, info: JobInfo) -> bool:
+    """Return whether Slurm itself has ended a job, maybe before its script began.
+
+    slurmctld does so after it was killed, or with a node that fails: it cancels a job as root when
+    a node reports the end of a forgotten one that had the same id. The tasks of an array can't be
+    submitted again one by one.
+    """
+    if not may_submit_again(job) or not isinstance(job, BatchJob) or job.array_size is not None:
+        return False
+    if info.state is not JobPhase.ENDED or job.state is JobState.ENDED:
+        return False
+    suspicious = info.outcome is Outcome.NODE_FAILED or info.cancelled_by == ROOT_UID
+    return suspicious or job.claim_check_since is not None
+
+
 def explain_queued(info: JobInfo) -> Explanation | None:
     """Explain why a job waits, from Slurm's code alone."""
     return explain_reason(info.reason)
 
 
-def observe(job: Job, info: JobInfo, now: datetime, explain: Explain = explain_queued) -> Update:
-    """Return the columns that follow from Slurm's report on the job."""
+def observe(
+    job: Job,
+    info: JobInfo,
+    now: datetime,
+    explain: Explain = explain_queued,
+    *,
+    claim_checked: bool = False,
+) -> Update:
+    """Return the columns that follow from Slurm's report on the job.
+
+    `claim_checked`: its script has begun, so it is not submitted again.
+    """
     columns = _build_columns(job, info, now, explain)
     if isinstance(job, BatchJob | Session) and info.state is JobPhase.ENDED:
         columns["usage_due"] = job.usage_due or now
@@ -96,14 +131,13 @@ def observe(job: Job, info: JobInfo, now: datetime, explain: Explain = explain_q
         return columns
     if info.nodes:
         columns["nodes"] = list(info.nodes)
+    columns["claim_check_since"] = None
+    stopping = {"state": JobState.STOPPING, "stale_since": None, "reason": None, "suggestion": None}
+    stopping |= {key: columns[key] for key in ("job_id", "usage_due") if key in columns}
     if awaits_accounting(info, now):
-        stopping = {
-            "state": JobState.STOPPING,
-            "stale_since": None,
-            "reason": None,
-            "suggestion": None,
-        }
-        return {key: columns[key] for key in ("job_id", "usage_due")} | stopping
+        return stopping
+    if not claim_checked and may_have_been_lost(job, info):
+        return stopping | {"claim_check_since": job.claim_check_since or now}
     return columns
 
 

@@ -5,7 +5,6 @@ Does not query Slurm and does not write to the database. The mapping of Slurm's 
 columns is in lifecycle.py and arrays.py.
 """
 
-from collections import Counter
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -17,21 +16,17 @@ from portal.services.slurm.placement import last_job_info
 from spawner.slurm.missing_jobs import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobPhase
 
-MAX_TRIES = 3  # to submit a job that Slurm has lost
 END_PATIENCE = timedelta(minutes=1)  # from the report of a session's program to its job's end
 ALIVE = {JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.SUSPENDED}
 QUIET = {JobState.QUEUED, JobState.RUNNING, JobState.SUSPENDED}
 
 
 class RowSync:
-    """Comparison of rows with Slurm's state. `again` counts resubmissions of jobs that Slurm had
-    lost.
-    """
+    """Comparison of rows with Slurm's state."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
         self._explain = partial(explain_pending, context)
-        self.again: Counter[str] = Counter()
         # Sessions by ID: the time at which they were resumed, and since when their jobs have
         # outlived their programs.
         self._resumed: dict[str, datetime] = {}
@@ -98,7 +93,6 @@ class RowSync:
         if state is JobState.ENDED:
             self._resumed.pop(row.id, None)
             self._outliving.pop(row.id, None)
-            self.again.pop(row.id, None)
         elif isinstance(row, Session) and row.state is JobState.SUSPENDED and state is not None:
             self._resumed[row.id] = now
 
@@ -145,8 +139,8 @@ class RowSync:
         if watcher.stale_since is not None:
             return {"stale_since": job.stale_since or watcher.stale_since}
         if isinstance(job, BatchJob):
-            copies = watcher.copies(job.id, job.user.username, job.job_id)
-            ours = [info for info in copies if lifecycle.is_ours(job, info)]
+            self._ignore_lost_jobs(job)
+            ours = self._find_copies(job)
             if job.array_size is not None and ours:
                 return arrays.observe(job, arrays.select_tasks(job, ours), now, self._explain)
             info = lifecycle.choose_copy(ours) or last_job_info(self._context, job)
@@ -173,24 +167,37 @@ class RowSync:
         if now - since < lifecycle.LOST_PATIENCE and not watcher.is_lost_by_slurmctld(*name):
             return None
         never_submitted = job.job_id is None and job.wanted is Wanted.RUN
-        to_come = isinstance(job, BatchJob) and not job.external and job.wanted is Wanted.RUN
-        if never_submitted or (to_come and self.may_try_again(job)):
+        if never_submitted or lifecycle.may_submit_again(job):
             return None
         return lifecycle.build_lost_columns(job, now)
 
-    def may_try_again(self, job: Job) -> bool:
-        """Return whether a job that Slurm has lost is to be submitted again."""
-        return self.again[job.id] < MAX_TRIES
+    def _ignore_lost_jobs(self, job: BatchJob) -> None:
+        """Ignore the jobs in Slurm that ended before the script began: the row has another now."""
+        for lost in job.lost_jobs or ():
+            if lost["outcome"] and lost["submit_time"]:
+                submitted = datetime.fromisoformat(lost["submit_time"])
+                self._context.watcher.ignore(job.id, job.user.username, lost["job_id"], submitted)
+
+    def _find_copies(self, job: BatchJob) -> list[JobInfo]:
+        """Return what squeue shows of a batch job, including extra jobs of its row."""
+        copies = self._context.watcher.copies(job.id, job.user.username, job.job_id)
+        return [info for info in copies if lifecycle.is_ours(job, info)]
+
+    def find_end(self, job: BatchJob) -> JobInfo | None:
+        """Return Slurm's report of the end of a row's job, None if there is none."""
+        info = lifecycle.choose_copy(self._find_copies(job)) or last_job_info(self._context, job)
+        if info is None or info.state is not JobPhase.ENDED or info.job_id != job.job_id:
+            return None
+        return info if lifecycle.is_ours(job, info) else None
 
     def find_duplicate_jobs(self, job: BatchJob) -> set[int]:
         """Return Slurm's extra jobs of this row, which exist after a crash in which an answer was
         lost. They can only exit.
         """
-        copies = self._context.watcher.copies(job.id, job.user.username, job.job_id)
         live = {
             info.array_job_id or info.job_id
-            for info in copies
-            if info.state is not JobPhase.ENDED and lifecycle.is_ours(job, info)
+            for info in self._find_copies(job)
+            if info.state is not JobPhase.ENDED
         }
         return live - {job.job_id}
 

@@ -48,6 +48,13 @@ describe('a job’s page', () => {
     expect(textOf(await page(FAILED, FULL))).not.toContain('The executed notebook');
   });
 
+  it('says which Slurm jobs were lost and submitted again', async () => {
+    const job = { ...failedJob, lost_job_ids: [141, 145] };
+    const markup = await page(FAILED, { answers: { ...answers, [FAILED]: job } });
+    expect(textOf(markup)).toContain('Slurm lost it 2 times, as jobs 141, 145,');
+    expect(textOf(await page(FAILED, FULL))).not.toContain('Slurm lost it');
+  });
+
   it('shows the reason and suggestion for a failed array task', async () => {
     const [first, ...others] = arrayJob.array.tasks;
     const failed = {

@@ -13,6 +13,8 @@ export function Timeline({ job }: { job: JobDetail }) {
   const now = useNow();
   const parts = stages(job, now);
   const restarts = job.usage?.restarts ?? 0;
+  const lost = job.lost_job_ids;
+  const ids = lost.join(', ');
   return (
     <section aria-labelledby="course">
       <h2 id="course" className={pageClasses.heading}>
@@ -40,6 +42,14 @@ export function Timeline({ job }: { job: JobDetail }) {
           </div>
         ))}
       </dl>
+      {lost.length > 0 && (
+        <p className={classes.note}>
+          {plural(lost.length, {
+            one: `Slurm lost it as job ${ids}, and the portal submitted it again.`,
+            other: `Slurm lost it # times, as jobs ${ids}, and the portal submitted it again.`,
+          })}
+        </p>
+      )}
       {restarts > 0 && (
         <p className={classes.note}>
           {plural(restarts, {

@@ -132,6 +132,7 @@ export const arrayJob = {
   source: null,
   workdir: '/cluster/home/carol',
   executed_notebook: null,
+  lost_job_ids: [],
   shared_with: [],
   shared_groups: [],
 } satisfies Answer<'/api/v1/jobs/{batch_job_id}'>;

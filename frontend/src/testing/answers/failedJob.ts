@@ -55,6 +55,7 @@ export const failedJob = {
   source: "#!/bin/bash\necho begins\npython3 -c 'import nothing_like_that'\nexit 3\n",
   workdir: '/cluster/home/carol',
   executed_notebook: null,
+  lost_job_ids: [],
   shared_with: [],
   shared_groups: [],
 } satisfies Answer<'/api/v1/jobs/{batch_job_id}'>;

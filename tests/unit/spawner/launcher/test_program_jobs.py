@@ -62,6 +62,34 @@ class TestWithdraw:
         assert error_of(launcher.ask("withdraw", uuid=UUID))[0] == "HomeUnavailable"
 
 
+class TestUnclaimed:
+    """Whether a job's script has begun, from the claim in its folder."""
+
+    def ask(self, launcher: Process) -> object:
+        return launcher.ask("unclaimed", uuid=UUID)["result"]["unclaimed"]
+
+    def test_a_folder_without_a_claim(self, launcher: Process, place: Place) -> None:
+        place.job_file("stdout.log")
+        assert self.ask(launcher) is True
+
+    def test_a_claim_of_a_script_or_of_the_portal(self, launcher: Process, place: Place) -> None:
+        claimed = place.job_file("stdout.log").with_name("claimed")
+        claimed.symlink_to("4711")
+        assert self.ask(launcher) is False
+        claimed.unlink()
+        launcher.ask("withdraw", uuid=UUID)
+        assert self.ask(launcher) is False
+
+    def test_a_missing_folder_proves_nothing(self, launcher: Process, place: Place) -> None:
+        assert self.ask(launcher) is False
+        shutil.rmtree(place.job_file("stdout.log").parent)
+        assert self.ask(launcher) is False
+
+    def test_missing_home_is_reported(self, launcher: Process, place: Place) -> None:
+        shutil.rmtree(place.home)
+        assert error_of(launcher.ask("unclaimed", uuid=UUID))[0] == "HomeUnavailable"
+
+
 class TestSubmit:
     def test_the_jobs_folder_is_the_users_alone(self, launcher: Process, place: Place) -> None:
         place.command("sbatch", TAKES)

@@ -202,6 +202,22 @@ async def test_min_job_age(commands: Commands, line: str, age: timedelta) -> Non
     assert await commands.slurm().min_job_age() == age
 
 
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [
+        (
+            "BOOT_TIME               = 2026-11-22T13:43:16",
+            datetime(2026, 11, 22, 13, 43, 16, tzinfo=UTC),
+        ),
+        ("BurstBufferType         = (null)", None),
+    ],
+    ids=["shown", "not shown"],
+)
+async def test_start_of_slurmctld(commands: Commands, line: str, at: datetime | None) -> None:
+    commands.make("scontrol", f"print('Configuration data\\n{line}\\nMpiDefault = none')")
+    assert await commands.slurm().started_at() == at
+
+
 async def test_slow_answer_is_not_too_large(commands: Commands) -> None:
     commands.make("sacct", NEVER)
     with pytest.raises(Unreachable) as caught:

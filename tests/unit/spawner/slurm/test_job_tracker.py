@@ -93,6 +93,34 @@ class TestLedger:
         assert tracker.find(KEY, 7) == requeued
         assert not tracker.due_lookups(NOW + SECOND)
 
+    def test_a_lost_job_is_ignored_and_the_next_one_of_its_row_is_not(self) -> None:
+        """In squeue and in accounting, also if the next one has the same id."""
+        tracker = JobTracker()
+        lost = job(7, state=JobPhase.ENDED)
+        tracker.apply_squeue([lost, job(8)], NOW)
+        tracker.ignore(KEY, 7, NOW)
+        for _ in range(2):
+            assert tracker.copies(KEY, None) == (job(8),)
+            assert tracker.by_id == {8: job(8)}
+            tracker.apply_squeue([lost, job(8)], NOW)
+        tracker.apply_squeue([lost], NOW)
+        assert tracker.missing_since(KEY) is None
+        assert tracker.find(KEY, 8) == job(8), "gone from squeue is not ended"
+        lookups = tracker.due_lookups(NOW)
+        tracker.apply_accounting(lookups, [lost], NOW, current=True)
+        assert tracker.missing_since(KEY) == NOW, "accounting has no end of the second"
+        reused = job(7, submitted=NOW + 60 * SECOND)
+        tracker.apply_squeue([reused], NOW)
+        assert tracker.find(KEY, 7) == reused
+
+    def test_the_end_of_a_lost_job_is_forgotten(self) -> None:
+        tracker = JobTracker()
+        tracker.apply_squeue([job(7, state=JobPhase.ENDED)], NOW)
+        tracker.apply_squeue([], NOW)
+        assert tracker.find(KEY, None) is not None
+        tracker.ignore(KEY, 7, NOW)
+        assert tracker.find(KEY, None) is None
+
     def test_tasks_of_an_array_whose_comment_is_changed_stay_known(self) -> None:
         tracker = JobTracker()
         waiting = replace(job(7, state=JobPhase.QUEUED), array_job_id=7, tasks=(0, 1))

@@ -125,6 +125,13 @@ class TestJobs:
             assert info.outcome is Outcome.CANCELLED
             assert (info.start_time, info.nodes) == (None, ())
 
+    def test_accounting_says_who_cancelled(self, slurm: Recorded) -> None:
+        bob = 20002
+        assert slurm.sacct[slurm.ids["cancelled"]].cancelled_by == bob
+        assert slurm.usage()[slurm.ids["withdrawn"]].info.cancelled_by == bob
+        assert slurm.sacct[slurm.ids["ended"]].cancelled_by is None
+        assert slurm.queued("cancelled").cancelled_by is None
+
     def test_a_name_forges_no_record(self, slurm: Recorded) -> None:
         assert not {999, 999_999} & (slurm.squeue.keys() | slurm.sacct.keys())
         for job in (slurm.queued("evil"), slurm.sacct[slurm.ids["evil"]]):
