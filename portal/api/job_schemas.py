@@ -1,6 +1,5 @@
 """Schemas of jobs, shared by routes and events."""
 
-from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -142,9 +141,12 @@ def array_out(
     if job.array_size is None:
         return None
     known = so_far or {}
-    tasks = [_to_task_out(task, known.get(task["index"])) for task in job.tasks or []]
-    counts = Counter(str(task.outcome or task.state) for task in tasks)
-    return ArrayOut(size=job.array_size, counts=counts, tasks=tasks if with_tasks else [])
+    tasks = job.tasks or [] if with_tasks else []
+    return ArrayOut(
+        size=job.array_size,
+        counts=job.task_counts or {},
+        tasks=[_to_task_out(task, known.get(task["index"])) for task in tasks],
+    )
 
 
 def _to_task_out(task: Mapping[str, Any], so_far: Metrics | None) -> TaskOut:

@@ -2,6 +2,7 @@
 TensorBoards.
 """
 
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     event,
+    inspect,
     text,
 )
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -191,9 +193,10 @@ class BatchJob(Job):
 
     `script`, `source`, `files` and `resources` are the submitted content, stored so that a retry
     submits the same. `metrics` holds the last values of a few scalars that an ended job has logged;
-    those of an array are in its `tasks`. `gpu_percent` is the mean use of the GPUs of an ended job,
-    as its samplers measured it. The client's idempotency key is unique per owner; `body_hash` shows
-    whether the same key came with a different request.
+    those of an array are in its `tasks`, which are long: lists read only `task_counts`, the numbers
+    of its tasks by state, or by outcome for ended ones. `gpu_percent` is the mean use of the GPUs
+    of an ended job, as its samplers measured it. The client's idempotency key is unique per owner;
+    `body_hash` shows whether the same key came with a different request.
 
     `lost_jobs` are the Slurm jobs that were submitted for it before, and that Slurm forgot
     (`outcome` is null) or ended before the script began: `job_id`, `submit_time`, `outcome`.
@@ -230,10 +233,19 @@ class BatchJob(Job):
     usage: Mapped[dict[str, Any] | None]
     usage_due: Mapped[datetime | None]
     tasks: Mapped[list[Any] | None]
+    task_counts: Mapped[dict[str, Any] | None]
     metrics: Mapped[dict[str, Any] | None]
     gpu_percent: Mapped[float | None]
     lost_jobs: Mapped[list[Any] | None]
     claim_check_since: Mapped[datetime | None]
+
+
+@event.listens_for(BatchJob, "before_insert")
+@event.listens_for(BatchJob, "before_update")
+def _set_task_counts(_mapper: object, _connection: object, job: BatchJob) -> None:
+    if "tasks" in inspect(job).unloaded or job.tasks is None:
+        return
+    job.task_counts = dict(Counter(str(task.get("outcome") or task["state"]) for task in job.tasks))
 
 
 class Share(Base):

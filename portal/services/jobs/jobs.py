@@ -10,7 +10,6 @@ from dataclasses import asdict
 from typing import Any
 
 import structlog
-from sqlalchemy import select
 from sqlalchemy.orm import undefer
 
 from portal.background.notifier import RECONCILE
@@ -21,7 +20,7 @@ from portal.models import BatchJob, JobState, User, Wanted, new_id
 from portal.services import idempotency
 from portal.services.audit import audit
 from portal.services.idempotency import IdempotentRequest
-from portal.services.jobs import prepare
+from portal.services.jobs import listing, prepare
 from portal.services.jobs.prepare import JobRequest, PreparedJob
 from portal.services.limits import allowances
 from portal.services.slurm import launch
@@ -230,7 +229,7 @@ async def ended_of(context: AppContext, user: User, ids: Collection[str]) -> lis
     ended = BatchJob.state == JobState.ENDED, BatchJob.removed_at.is_(None)
     condition = BatchJob.user_id == user.id, BatchJob.id.in_(ids), *ended
     async with context.db.session() as db:
-        return list((await db.scalars(select(BatchJob).where(*condition))).all())
+        return list((await db.scalars(listing.select_for_list().where(*condition))).all())
 
 
 async def with_script(context: AppContext, job: BatchJob) -> BatchJob:

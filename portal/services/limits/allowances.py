@@ -3,7 +3,7 @@
 Effective limits and refusals are computed in `services/limits/limit_rules.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -31,8 +31,10 @@ from portal.services.limits.limit_rules import (
     too_many_in_group,
     with_type,
 )
-from spawner.slurm.model import ClusterInfo, Resources
+from spawner.slurm.model import ClusterInfo, Outcome, Resources
 from spawner.slurm.parse_accounting import InUse
+
+_ENDED = frozenset({JobState.ENDED, *Outcome})  # the words for ended tasks in `task_counts`
 
 
 async def allowance(context: AppContext, username: str) -> Allowance:
@@ -180,15 +182,17 @@ async def _count_live(db: AsyncSession, name: str, usernames: Any) -> int:
     single = select(func.count()).select_from(BatchJob)
     count = int(await db.scalar(single.where(*live, BatchJob.array_size.is_(None))) or 0)
     arrays = await db.execute(
-        select(BatchJob.array_size, BatchJob.tasks).where(*live, BatchJob.array_size.is_not(None))
+        select(BatchJob.array_size, BatchJob.task_counts).where(
+            *live, BatchJob.array_size.is_not(None)
+        )
     )
-    return count + sum(_count_live_tasks(size, tasks) for size, tasks in arrays)
+    return count + sum(_count_live_tasks(size, counts) for size, counts in arrays)
 
 
-def _count_live_tasks(size: int, tasks: list[Any] | None) -> int:
-    if not tasks:
+def _count_live_tasks(size: int, counts: Mapping[str, int] | None) -> int:
+    if not counts:
         return size
-    return sum(task.get("state") != JobState.ENDED for task in tasks)
+    return sum(number for word, number in counts.items() if word not in _ENDED)
 
 
 async def live_counts(context: AppContext, usernames: Any) -> dict[str, int]:

@@ -157,6 +157,26 @@ def test_rows_of_every_table_survive_each_step_up_and_down(url: str) -> None:
         rows = found_rows
 
 
+def test_tasks_are_counted_by_state_or_outcome(url: str) -> None:
+    upgrade(url, "0032")
+    states = [{"state": "queued"}, {"state": "queued", "outcome": None}]
+    tasks_of_array = [*states, {"state": "ended", "outcome": "failed"}]
+    with connected(url) as connection:
+        schema = reflect(connection)
+        add_rows(connection, schema, 32, "0032")
+        jobs = schema.tables["batch_jobs"]
+        is_array = jobs.c.tasks.is_not(None)
+        connection.execute(jobs.update().where(is_array).values(tasks=tasks_of_array))
+    upgrade(url, "0034")
+    with connected(url) as connection:
+        jobs = reflect(connection).tables["batch_jobs"]
+        counts = connection.execute(sa.select(jobs.c.tasks, jobs.c.task_counts)).all()
+    assert {tasks is not None: found for tasks, found in counts} == {
+        True: {"queued": 2, "failed": 1},
+        False: None,
+    }
+
+
 def test_durations_follow_from_the_times(url: str) -> None:
     upgrade(url, "0030")
     begin = datetime(2026, 1, 1)

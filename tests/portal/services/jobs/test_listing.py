@@ -4,6 +4,7 @@ history."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +14,9 @@ from sqlalchemy import event, select
 
 from portal.models import BatchJob, JobState, User
 from portal.services.jobs import listing
-from spawner.slurm.model import Outcome
+from portal.services.limits import allowances
+from portal.services.store import change
+from spawner.slurm.model import Outcome, Resources
 from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers import databases
 from tests.servers.slapd import Slapd
@@ -317,6 +320,43 @@ async def test_of_a_long_history_a_page_is_read(job_portal: JobPortal) -> None:
     assert len(loaded) <= listing.PAGE + 1
     assert len([statement for statement in asked if "batch_jobs.id" in statement]) <= 3
     assert {job["state"] for job in found} == {JobState.ENDED}
+
+
+async def test_lists_do_not_read_the_tasks_of_arrays(job_portal: JobPortal) -> None:
+    """1,000 tasks are 150 kB; their numbers by state or outcome are stored beside them."""
+    states = [("running", None), ("queued", None), ("queued", None), ("ended", "failed")]
+    tasks = [
+        {"index": index, "state": state, "outcome": outcome}
+        for index, (state, outcome) in enumerate(states)
+    ]
+    context = job_portal.context
+    before = await allowances.live_counts(context, ["carol"])
+    async with context.db.session() as db:
+        owner = await db.scalar(select(User.id).where(User.username == "carol"))
+        array = BatchJob(
+            user_id=owner, owner_id=owner, name="array", state=JobState.RUNNING, array_size=4,
+            resources=asdict(Resources()), tasks=tasks,
+        )  # fmt: skip
+        db.add(array)
+        await db.commit()
+    query = str(listing.query_of(User(id=owner), listing.JobSelection()))
+    assert "batch_jobs.task_counts" in query
+    assert "batch_jobs.tasks" not in query
+    (shown,) = await listed(job_portal, "q=array", who="carol")
+    live = await allowances.live_counts(context, ["carol"])
+    assert shown["array"]["counts"] == {"running": 1, "queued": 2, "failed": 1}
+    assert live["jobs"] == before["jobs"] + 3
+    detail = await job_portal.ask("GET", f"/jobs/{shown['id']}", who="carol")
+    assert [task["state"] for task in detail.body["array"]["tasks"]] == [
+        state for state, _ in states
+    ]
+
+    def end(row: Any) -> None:
+        row.tasks = [{**task, "state": "ended", "outcome": "completed"} for task in row.tasks]
+
+    await change(context.db, BatchJob, shown["id"], end)
+    (shown,) = await listed(job_portal, "q=array", who="carol")
+    assert shown["array"]["counts"] == {"completed": 4}
 
 
 async def test_recent_templates_are_the_users_own_last_ones(job_portal: JobPortal) -> None:
