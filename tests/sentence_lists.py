@@ -128,6 +128,7 @@ NOT_DISPLAYED = frozenset(
         "got the hub's environment",
         "group not permitted to use this partition",
         "home commands",
+        "job retention",
         "launch failed",
         "launcher.conf must be owned by root and writable only by root",
         "launcher.conf must hold exactly {0}",

@@ -16,6 +16,7 @@ from portal.services.deprovision import deprovision, directory_sync
 from portal.services.limits import gpu_hours
 from portal.services.mail import sender
 from portal.services.sessions import tidying, usage
+from portal.services.slurm import job_retention
 from portal.services.users import home_commands
 from spawner.launcher.pool import IDLE_S
 
@@ -64,6 +65,11 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
         BackgroundLoop("cluster history", lambda: history.step(context), history.EVERY_S),
         BackgroundLoop(
             "removed sessions", lambda: tidying.tidy_removed(context, utcnow()), tidying.EVERY_S
+        ),
+        BackgroundLoop(
+            "job retention",
+            lambda: job_retention.delete_expired(context, utcnow()),
+            job_retention.EVERY_S,
         ),
         BackgroundLoop("session usage", lambda: usage.forget_old(context), usage.TIDY_S),
         BackgroundLoop("refused logins", lambda: audit.flush(utcnow()), retention.FLUSH_S),

@@ -193,6 +193,7 @@ class Settings(
     logins_per_user: PositiveInt = 20
     access_token_max_days: PositiveInt = 365
     audit_retention_days: int | None = Field(default=None, ge=7)
+    job_retention_days: int | None = Field(default=None, ge=31)
     second_factor_required_for: list[Role] = []
     second_factor_key_file: AbsolutePath | None = None
     session_extend_minutes: int = Field(default=240, ge=0)
