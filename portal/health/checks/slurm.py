@@ -71,13 +71,20 @@ async def check_version(context: AppContext) -> CheckResult | None:
 
 
 async def check_accounting(context: AppContext) -> CheckResult:
-    """Check that slurmdbd answers."""
+    """Check that slurmdbd answers, and name the jobs whose end it never received."""
     try:
         await context.slurm.accounting_answers()
     except SlurmError as error:
         is_off = "accounting_storage/none" in await _read_config(context)
         return _refuse(error, NO_ACCOUNTING_SUGGESTION if is_off else ACCOUNTING_SUGGESTION)
-    return CheckResult(text="Responding.")
+    if not (runaways := context.accounting.runaways):
+        return CheckResult(text="Responding.")
+    text = (
+        f"Responding. It lacks the end of {format_count(len(runaways), 'job')} that Slurm has "
+        f"lost: {format_names(map(str, runaways))}. To list and repair them, run `sacctmgr show "
+        "runawayjobs`."
+    )
+    return CheckResult(text=text)
 
 
 async def check_operator(context: AppContext) -> CheckResult:

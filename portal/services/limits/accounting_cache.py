@@ -4,7 +4,7 @@ This module only reads from Slurm, at limited intervals. services/limits/slurm_l
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -31,8 +31,9 @@ class AccountingCache:
 
     `associations` are as of `at`; both are None before the first answer. `trouble` is the error of
     the last query, if it failed. `denied` is whether Slurm refused the last changes
-    because the portal's account lacks the rights. `days_at_once` are the days of usage to read with
-    one query, fewer after one that was too slow.
+    because the portal's account lacks the rights. `runaways` are the ids of jobs without an end
+    that Slurm does not have, when usage was last read. `days_at_once` are the days of usage to read
+    with one query, fewer after one that was too slow.
     """
 
     def __init__(self, accounting: Accounting, watcher: Watcher) -> None:
@@ -43,6 +44,7 @@ class AccountingCache:
         self.at: datetime | None = None
         self.trouble: str | None = None
         self.denied = False
+        self.runaways: Sequence[int] = ()
         self.days_at_once = DAYS_AT_ONCE
         self._facts_at: datetime | None = None
         self._tried_at: datetime | None = None

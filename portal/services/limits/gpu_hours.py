@@ -130,11 +130,14 @@ async def _read_span(
         }
     shown = context.watcher.jobs if context.watcher.stale_since is None else None
     kept = [job for job in jobs if not is_runaway(job, shown, now)]
-    if len(kept) < len(jobs) and end < now:  # today is read every few minutes
+    lost = set(jobs) - set(kept)
+    if end == now:  # that is today, which is read every few minutes
+        context.accounting.runaways = sorted({job.job_id for job in lost})
+    elif lost:
         log.warning(
             "jobs without an end that Slurm does not have are not counted",
-            jobs=len(jobs) - len(kept),
-            users=sorted({job.user for job in set(jobs) - set(kept)})[:10],
+            jobs=len(lost),
+            users=sorted({job.user for job in lost})[:10],
         )
     return await asyncio.to_thread(by_day, kept, start, end, now)
 

@@ -58,6 +58,7 @@ class RowSync:
             return False
         row.state = JobState.QUEUED
         row.ended_at = row.outcome = row.exit_code = row.metrics = row.gpu_percent = None
+        row.removed_at = None  # its owner has to see it
         return True
 
     def _give_up(self, row: Job, now: datetime) -> lifecycle.Update | None:

@@ -264,6 +264,7 @@ async def test_a_job_that_is_requeued_after_its_end_lives_again(harness: Reconci
     def end(row: Any) -> None:
         row.state, row.outcome, row.exit_code = JobState.ENDED, Outcome.COMPLETED, 0
         row.ended_at, row.submit_time, row.gpu_percent = harness.now, submitted, 12.0
+        row.removed_at = harness.now
 
     await harness.write(job, end)
     await harness.round()
@@ -275,6 +276,7 @@ async def test_a_job_that_is_requeued_after_its_end_lives_again(harness: Reconci
     row = await harness.row(job)
     assert (row.state, row.outcome, row.exit_code) == (JobState.QUEUED, None, None)
     assert (row.ended_at, row.submit_time, row.gpu_percent) == (None, later, None)
+    assert row.removed_at is None, "back on its owner's list"
 
 
 async def test_an_array_with_a_task_that_is_requeued_after_its_end_lives_again(

@@ -172,7 +172,7 @@ def played() -> Any:
         stale_since=None, trouble=None, took_s=0.02, at=utcnow(), jobs={1: None}, cluster=None
     )
     slurm = SimpleNamespace(accounting_answers=_nothing, admin_level=_operator, config=_config)
-    accounting_cache = SimpleNamespace(denied=False)
+    accounting_cache = SimpleNamespace(denied=False, runaways=())
     agents = SimpleNamespace(answered_at=None, trouble=None, homeless={})
     return partial_context(
         watcher=watcher,
@@ -217,6 +217,13 @@ async def test_slurmdbd_that_is_away(played: Any) -> None:
     played.slurm.accounting_answers = away
     found = await check_accounting(played)
     assert (found.state, "refused" in found.text) == (ComponentState.FAILING, True)
+
+
+async def test_jobs_without_an_end_are_named(played: Any) -> None:
+    played.accounting.runaways = [12, 14]
+    found = await check_accounting(played)
+    assert found.state is ComponentState.OK
+    assert "lacks the end of 2 jobs that Slurm has lost: 12, 14." in found.text
 
 
 async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Any) -> None:

@@ -73,6 +73,7 @@ class Accounting:
         self.most, self.recorded, self.days_at_once = most, jobs, 31
         self.jobs: dict[int, JobInfo] = {}
         self.stale_since: datetime | None = None
+        self.runaways: list[int] = []
 
     async def afford(self) -> None:
         pass
@@ -109,6 +110,7 @@ async def test_jobs_whose_end_was_never_recorded_are_not_counted() -> None:
     context: Any = accounting
     used = await gpu_hours._read_span(context, MIDNIGHT, NOW + HOUR, NOW + HOUR)
     assert used[NEXT, "alice", "research"].gpu_seconds == (13 + 1) * 3600
+    assert accounting.runaways == [lost.job_id], "named on Status"
     accounting.stale_since = NOW
     used = await gpu_hours._read_span(context, MIDNIGHT, NOW + HOUR, NOW + HOUR)
     assert used[NEXT, "alice", "research"].gpu_seconds == (13 * 9 + 1) * 3600
