@@ -39,6 +39,7 @@ from portal.services.identity import home_directories, memberships
 from portal.services.identity.roles import NOT_ADMITTED, is_admitted, role_for
 from spawner.names import USERNAME
 
+DELETED = "This account was deleted. Ask your administrators about it."
 OTHER_NUMBER = (
     "The UID of your username in the directory has changed (now {new}, before {old}), so "
     "your account may not be the one that used this portal before. Ask your "
@@ -76,8 +77,8 @@ async def login(context: AppContext, username: str, password: str, caller: Calle
     A half login is opened for users with a second factor, and for those who must change their
     password first.
 
-    Raises TooManyAttempts, WrongCredentials (AccountLocked, PasswordExpired), Forbidden for
-    disabled users and users outside the portal's groups, DirectoryUnavailable.
+    Raises TooManyAttempts, WrongCredentials (AccountLocked, AccountDisabled, PasswordExpired),
+    Forbidden for deleted users and users outside the portal's groups, DirectoryUnavailable.
     """
     name = username.lower()
     known = devices.find_nonce(context.settings, name, caller.device, utcnow())
@@ -219,7 +220,8 @@ async def complete_login(
         await db.delete(current)
         await _refuse_disabled(db, current.user, caller)
         if not is_admitted(current.user):
-            await _refuse(db, current.user, {"why": "no group"}, NOT_ADMITTED, caller)
+            error = errors.Forbidden(NOT_ADMITTED)
+            await _refuse(db, current.user, {"why": "no group"}, error, caller)
         session, token = web_sessions.new_web_session(
             settings, current.user, caller, password_at=current.created_at
         )
@@ -230,18 +232,19 @@ async def complete_login(
 async def _refuse_disabled(db: AsyncSession, user: User, caller: Caller) -> None:
     if user.disabled_at is None:
         return
-    words, why = "Your account in this portal is disabled.", "disabled"
     if user.deleted_at is not None or user.directory_wants is AccountState.DELETED:
-        words, why = "This account was deleted. Ask your administrators about it.", "deleted"
-    await _refuse(db, user, {"why": why}, words, caller)
+        await _refuse(db, user, {"why": "deleted"}, errors.Forbidden(DELETED), caller)
+    # as once the directory has the account locked
+    error = errors.AccountDisabled(password_was_right=True)
+    await _refuse(db, user, {"why": "disabled"}, error, caller)
 
 
 async def _refuse(
-    db: AsyncSession, user: User, detail: dict[str, Any], words: str, caller: Caller
+    db: AsyncSession, user: User, detail: dict[str, Any], error: errors.PortalError, caller: Caller
 ) -> NoReturn:
     await refused_logins.note_in(db, Action.LOGIN_FAILED, user, detail=detail, ip=caller.ip)
     await db.commit()
-    raise errors.Forbidden(words)
+    raise error
 
 
 async def _finish(
@@ -367,7 +370,7 @@ async def _upsert(
 ) -> User:
     """Create or update the user's row from the directory.
 
-    Raises Forbidden for a disabled user, and if the row of this name belongs to another user.
+    Raises AccountDisabled, and Forbidden for a deleted user or another user's row of this name.
     """
     user = await db.scalar(select(User).where(User.username == entry.username))
     if user is None:
@@ -376,7 +379,8 @@ async def _upsert(
     await _refuse_disabled(db, user, caller)
     if not memberships.is_same(user, entry):
         detail = {"why": "another UID", "old": user.uid, "new": entry.uid}
-        await _refuse(db, user, detail, OTHER_NUMBER.format(old=user.uid, new=entry.uid), caller)
+        error = errors.Forbidden(OTHER_NUMBER.format(old=user.uid, new=entry.uid))
+        await _refuse(db, user, detail, error, caller)
     user.display_name = entry.display_name
     user.email = entry.email
     user.uid = entry.uid

@@ -82,7 +82,8 @@ class TestWebSession:
         await change_rows(portal, User, disabled_at=utcnow())
         assert (await alice.get("/api/v1/me")).status == 401
         again = await alice.login("alice")
-        assert (again.status, again.slug) == (403, "forbidden")
+        assert (again.status, again.slug) == (401, "wrong-credentials")
+        assert again.body["title"] == "This account is disabled"
         assert "Set-Cookie" not in again.headers
 
 

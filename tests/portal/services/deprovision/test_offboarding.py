@@ -324,7 +324,9 @@ async def test_a_directory_that_is_only_read(run_here: RunHere, hub: PlayedHub) 
         shown = await closed(carol, "bob")
         assert not shown["disabled_in_directory"]
         refused = await bob.login("bob")
-        assert (refused.status, refused.slug) == (403, "forbidden"), refused
+        # as in a directory that has the account locked
+        assert (refused.status, refused.slug) == (401, "wrong-credentials"), refused
+        assert refused.body["title"] == "This account is disabled"
         assert (await enable(carol, "bob")).status == 200
         assert (await bob.login("bob")).status == 200
         await wait_for_user(carol, "bob", lambda one: not one["directory_wants"])
