@@ -135,6 +135,7 @@ def prepare(
     if addresses.mode == "veth":
         resources.make_bridge(paths, addresses.head)
     version, refused = _make_cgroups(paths, layout, options)
+    _provide_tun(paths, options)
     abilities = Abilities(
         cgroups=version,
         no_cgroups=refused,
@@ -197,6 +198,12 @@ def _provide_fuse(paths: Paths, options: Options) -> str:
     if resources.FUSE.exists() and _make_device(paths.dev / "fuse", 10, 229):
         return "private"
     return "opened" if resources.open_fuse(paths) else "none"
+
+
+def _provide_tun(paths: Paths, options: Options) -> None:
+    """Create the device with which slirp4netns connects the networks of apps, where that works."""
+    if resources.TUN.exists() and "mknod" not in options.without:
+        _make_device(paths.dev / "tun", 10, 200)
 
 
 def _make_device(path: Path, major: int, minor: int) -> bool:

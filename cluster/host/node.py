@@ -116,6 +116,9 @@ def _mount_file_systems(config: NodeConfig) -> None:
     if config.private_fuse:
         # Apptainer mounts images as the user; the machine's own device stays unchanged
         run(["mount", "--bind", str(Path(config.keep_in_tmp) / "dev" / "fuse"), "/dev/fuse"])
+    tun = Path(config.keep_in_tmp) / "dev" / "tun"
+    if tun.is_char_device():
+        run(["mount", "--bind", str(tun), "/dev/net/tun"])  # as distributions do: open to users
     _mount_private_tmp(config)
 
 

@@ -19,6 +19,7 @@ from cluster.host.machine import forget_choice, run, succeeds, wait_for
 from cluster.host.namespaces import find_head, find_head_processes
 
 FUSE = Path("/dev/fuse")
+TUN = Path("/dev/net/tun")
 
 
 def clear(paths: Paths) -> None:

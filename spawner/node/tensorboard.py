@@ -137,7 +137,7 @@ def _call_and_relay(home: PortalClient, listener: socket.socket, folder: Path | 
         home.hello(port)
         return
     from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
-    from spawner.node.network import tls_relay  # noqa: PLC0415 - takes a while, and few need it
+    from spawner.node.network import relay  # noqa: PLC0415 - takes a while, and few need it
 
     node_identity = identity.NodeIdentity()
     listener.listen(BACKLOG)  # the portal may connect as soon as it has answered
@@ -146,7 +146,7 @@ def _call_and_relay(home: PortalClient, listener: socket.socket, folder: Path | 
         node_identity.use_certificate(certificate)
         identity.keep_valid_in_background(node_identity, home)
     context = node_identity.context if certificate is not None else None
-    tls_relay.serve_in_background(listener, context, folder / INNER)
+    relay.serve_in_background(listener, context, folder / INNER)
 
 
 def _end_when_unwanted(home: PortalClient, child: int) -> None:

@@ -22,7 +22,7 @@ from aiohttp import web
 from portal.config.settings import Settings
 from portal.node_ca import DOMAIN, NodeCa, open_ca
 from spawner.node.identity import AGAIN_S, EARLY, LOOK_S, NodeIdentity, keep_valid
-from spawner.node.network.tls_relay import serve
+from spawner.node.network.relay import serve
 from spawner.node.portal_client import OutOfReach, PortalClient
 from tests.needs import needs_program
 from tests.unit.portal.test_node_ca import settings

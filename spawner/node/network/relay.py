@@ -1,7 +1,7 @@
-"""TLS relay in front of a server without TLS: forwards connections to a socket on this node.
+"""Relay in front of a server without TLS: forwards connections to a socket or a port on this node.
 
-It runs in a thread, so that the program can wait for its child in parallel. It needs only its
-certificate (none: plain forwarding) and the socket's path, and does not interpret the data.
+It can run in a thread, so that the program can wait for its child in parallel. It needs only its
+certificate (none: plain forwarding) and the address, and does not interpret the data.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ log = logging.getLogger("portal")
 CHUNK_BYTES = 64 * 1024
 HANDSHAKE_S = 10.0
 
+Inner = Path | int
+"""Path of a Unix socket, or a port on the loopback interface."""
+
 
 def serve_in_background(
-    listener: socket.socket, context: ssl.SSLContext | None, inner: Path
+    listener: socket.socket, context: ssl.SSLContext | None, inner: Inner
 ) -> None:
     """Accept connections on `listener` until the process ends."""
     loop = asyncio.new_event_loop()
@@ -33,7 +36,7 @@ def serve_in_background(
     threading.Thread(target=run, name="tls", daemon=True).start()
 
 
-async def serve(listener: socket.socket, context: ssl.SSLContext | None, inner: Path) -> None:
+async def serve(listener: socket.socket, context: ssl.SSLContext | None, inner: Inner) -> None:
     """Accept connections on `listener` until cancelled."""
 
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -47,7 +50,7 @@ async def serve(listener: socket.socket, context: ssl.SSLContext | None, inner: 
         await server.serve_forever()
 
 
-async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, inner: Path) -> None:
+async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, inner: Inner) -> None:
     """Forward one connection in both directions, until either side ends.
 
     TLS has no half-closed connections.
@@ -55,7 +58,7 @@ async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, inn
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(_close, writer)
         try:
-            inner_reader, inner_writer = await asyncio.open_unix_connection(inner)
+            inner_reader, inner_writer = await _connect(inner)
         except OSError as error:
             log.warning("a connection can't be forwarded: %s", error)
             return
@@ -70,6 +73,16 @@ async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, inn
             for direction in directions:
                 direction.cancel()
             await asyncio.gather(*directions, return_exceptions=True)
+
+
+async def _connect(inner: Inner) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to the server. Raises OSError."""
+    if isinstance(inner, Path):
+        return await asyncio.open_unix_connection(inner)
+    try:
+        return await asyncio.open_connection("127.0.0.1", inner)
+    except OSError:
+        return await asyncio.open_connection("::1", inner)
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
