@@ -34,6 +34,11 @@ def is_signed(key: str, method: str, target: str, signature: str, now_s: float) 
     return abs(now_s - int(head.partition(".")[0])) <= LIFETIME_S
 
 
+def with_body(target: str, body: bytes) -> str:
+    """Return the target to sign for a request whose body the signature has to cover, too."""
+    return f"{target}\n{hashlib.sha256(body).hexdigest()}"
+
+
 def prove(key: str, signature: str) -> str:
     """Return the proof that the answer to a request with this signature must carry."""
     return _mac(key, "answer", signature)

@@ -31,6 +31,7 @@ MODULES = (
     "spawner/slurm/accounting.py",
     "spawner/launcher/pool.py",
     "spawner/containers/apptainer.py",
+    "spawner/catalog/app.py",
     "spawner/catalog/benchmarks.py",
     "spawner/catalog/environment.py",
     "spawner/launcher/connection.py",
@@ -44,6 +45,9 @@ MODULES = (
     "spawner/catalog/jobscript.py",
     "spawner/launcher/program.py",
     "spawner/slurm/log_reasons.py",
+    "spawner/node/apps/app.py",
+    "spawner/node/apps/declared.py",
+    "spawner/node/apps/session_apps.py",
     "spawner/node/jupyter/handlers.py",
     "spawner/node/portal_client.py",
     "spawner/node/workdir.py",
@@ -73,7 +77,7 @@ OTHERS = (
 )
 
 # fields of the catalog's files (spawner/catalog) that contain displayed texts
-CATALOG_PLACES = frozenset({"title", "description"})
+CATALOG_PLACES = frozenset({"title", "description", "hint"})
 
 # marks of texts that are never displayed: headers, types, commands
 NOT_DISPLAYED_LIKE = tuple(

@@ -198,10 +198,10 @@ def all_texts() -> tuple[str, ...]:
 
 @functools.cache
 def catalog_texts() -> tuple[str, ...]:
-    """Return titles and descriptions of the shipped environments, templates and job forms."""
+    """Return titles and descriptions of the shipped environments, templates, job forms and apps."""
     return tuple(
         text
-        for folder in ("environments", "templates")
+        for folder in ("environments", "templates", "apps")
         for path in sorted((CATALOG / folder).glob("*.yaml"))
         for text in _catalog_words(yaml.safe_load(path.read_text()))
     )

@@ -155,16 +155,22 @@ def load_environment(path: Path, folders: Places) -> Environment:
                 " 31 lowercase letters, digits and _"
             ]
         )
-    try:
-        fields = read_yaml(path)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CatalogError([f"{path}: {error}"]) from error
-    if problems := sorted(_list_problems(path, fields)):
-        raise CatalogError(problems)
+    fields = read_fields(path, SCHEMA)
     try:
         return _build_environment(path.stem, fields, folders)
     except OSError as error:  # a name that no folder can hold
         raise CatalogError([f"{path}: the image can't be accessed: {error.strerror}"]) from error
+
+
+def read_fields(path: Path, schema: Path) -> Any:
+    """Return the fields of one file, validated against the schema. Raises CatalogError."""
+    try:
+        fields = read_yaml(path)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise CatalogError([f"{path}: {error}"]) from error
+    if problems := sorted(_list_problems(path, fields, schema)):
+        raise CatalogError(problems)
+    return fields
 
 
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -217,12 +223,12 @@ def check_depth(text: str) -> None:
 
 
 @cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+def _validator(schema: Path) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
 
 
-def _list_problems(path: Path, fields: object) -> Iterator[str]:
-    for error in _validator().iter_errors(fields):
+def _list_problems(path: Path, fields: object, schema: Path) -> Iterator[str]:
+    for error in _validator(schema).iter_errors(fields):
         location = ".".join(str(part) for part in error.absolute_path)
         yield f"{path}: {location + ': ' if location else ''}{_format_error(error)}"
 

@@ -27,6 +27,9 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
                        spawner/catalog/lab_config.py
   server_config        configuration of jupyter_server as {class: {trait: value}}; the node
                        program adds the part that is the same for every session
+  apps                 the apps that it offers, see spawner/catalog/app.py: {"origin": of its
+                       address in the browser, "prefix": words before each command, "env": their
+                       variables, "declared": {name: fields}}
 
 **config.json of a tensorboard**, read by `spawner.node.tensorboard CONFIG`, contains
 
@@ -77,6 +80,7 @@ class SessionLaunch:
     kernelspecs: Mapping[str, Mapping[str, Any]]
     lab: Mapping[str, Any]
     server_config: Mapping[str, Mapping[str, Any]]
+    apps: Mapping[str, Any]
     portal_ca: str | None = None
     tls: bool = False
 
@@ -142,6 +146,7 @@ def session_files(launch: SessionLaunch) -> dict[str, str]:
         "default_kernel": launch.default_kernel,
         "lab": dict(launch.lab),
         "server_config": {name: dict(traits) for name, traits in launch.server_config.items()},
+        "apps": dict(launch.apps),
     }
     return {CONFIG_FILE: _to_json(config)}
 

@@ -134,7 +134,9 @@ def _run(
         with _server_errors():
             settings = server.settings(for_folder(config["server_config"], folder), folder)
             arguments = list(response["args"])
-            app = server.prepare(listener.dup(), settings, arguments, home, folder, tls)
+            app = server.prepare(
+                listener.dup(), settings, arguments, home, folder, tls, config.get("apps")
+            )
             server.forget_secrets(app, SECRETS)
             server.run(app, lambda: clock.mark("listening"))
     finally:

@@ -3038,6 +3038,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Session Apps
+         * @description Return the apps that one of the caller's running sessions offers; 424 if it doesn't run.
+         */
+        get: operations["list_session_apps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/apps/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Start Session App
+         * @description Start an app in a running session. It is ready once its `state` is `running`.
+         *
+         *     Repeating the request has no effect. 409 if it runs with another input.
+         */
+        put: operations["start_session_app"];
+        post?: never;
+        /**
+         * Stop Session App
+         * @description Stop an app, and return it once it has ended.
+         */
+        delete: operations["stop_session_app"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/apps/{name}/restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restart Session App
+         * @description Stop an app and start it with the same input; 409 if it was never started.
+         */
+        post: operations["restart_session_app"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/curves": {
         parameters: {
             query?: never;
@@ -3861,6 +3927,70 @@ export interface components {
         Announcements: {
             /** Items */
             items: components["schemas"]["AnnouncementOut"][];
+        };
+        /**
+         * AppIn
+         * @description What to start an app with: a file, or a command and the port on which it listens.
+         *
+         *     Which of them it needs is its `input`.
+         */
+        AppIn: {
+            /** Command */
+            command?: string | null;
+            /** File */
+            file?: string | null;
+            /** Port */
+            port?: number | null;
+        };
+        /**
+         * AppOut
+         * @description An app of a session.
+         *
+         *     `input` is what starting it needs, `extensions` the endings of names that it accepts. `state` is
+         *     `failed` if it ended without being stopped, or did not become ready: `problem` is why, and `log`
+         *     has the last lines of its output. `url` is its address while it runs.
+         */
+        AppOut: {
+            /** Command */
+            command?: string | null;
+            /** Description */
+            description: string;
+            /** Extensions */
+            extensions: string[];
+            /** File */
+            file?: string | null;
+            /** Input */
+            input: ("file" | "command") | null;
+            /**
+             * Log
+             * @default []
+             */
+            log: string[];
+            /** Name */
+            name: string;
+            /** Port */
+            port?: number | null;
+            /** Problem */
+            problem?: string | null;
+            /** Started At */
+            started_at?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "stopped" | "starting" | "running" | "failed";
+            /** Title */
+            title: string;
+            /** Url */
+            url?: string | null;
+        };
+        /**
+         * AppsOut
+         * @description The apps that a session offers.
+         */
+        AppsOut: {
+            /** Items */
+            items: components["schemas"]["AppOut"][];
         };
         /**
          * ArrayOut
@@ -14128,6 +14258,137 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_session_apps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppsOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_session_app: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stop_session_app: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restart_session_app: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppOut"];
+                };
             };
             /** @description Error */
             default: {

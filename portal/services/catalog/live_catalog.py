@@ -1,4 +1,4 @@
-"""The site's current catalog: environments and templates, which are read again when a file changes.
+"""The site's current catalog: environments, templates and apps, read again when a file changes.
 
 A loop checks the files every few seconds, in a thread, so that requests use objects in memory and
 never wait for a disk. A file with a mistake keeps its last good state, and the problem is kept for
@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 import structlog
 
 from portal.config.settings import Settings
+from spawner.catalog.app import App, load_app
 from spawner.catalog.environment import CatalogError, Environment, Places, files, load_environment
 from spawner.catalog.template import Template, TemplateError, load_template, program_folders
 
@@ -23,7 +24,7 @@ log = structlog.get_logger(__name__)
 LOOK_EVERY_S = 3.0
 PROGRAMS = ("jobs", "starters")
 Stamp = tuple[object, ...]
-T = TypeVar("T", Environment, Template)
+T = TypeVar("T", Environment, Template, App)
 
 
 def places(settings: Settings) -> Places:
@@ -54,12 +55,13 @@ class CatalogSnapshot:
 
     environments: Mapping[str, CatalogEntry[Environment]] = field(default_factory=dict)
     templates: Mapping[str, CatalogEntry[Template]] = field(default_factory=dict)
+    apps: Mapping[str, CatalogEntry[App]] = field(default_factory=dict)
     folder_problems: tuple[str, ...] = ()
 
 
 class LiveCatalog:
-    """The type of `context.catalog`: usable `environments` and `templates` by name, and `problems`
-    of the current files, in lines of the form `file: field: what`.
+    """The type of `context.catalog`: usable `environments`, `templates` and `apps` by name, and
+    `problems` of the current files, in lines of the form `file: field: what`.
 
     Empty until `load`. A file with a mistake does not prevent a start: it is left out, and reported
     in `problems`.
@@ -67,6 +69,7 @@ class LiveCatalog:
 
     environments: Mapping[str, Environment] = MappingProxyType({})
     templates: Mapping[str, Template] = MappingProxyType({})
+    apps: Mapping[str, App] = MappingProxyType({})
     problems: tuple[str, ...] = ()
     stock = CatalogSnapshot()
 
@@ -92,6 +95,7 @@ class LiveCatalog:
         self.stock = stock
         self.environments = _select_valid(stock.environments)
         self.templates = _select_valid(stock.templates)
+        self.apps = _select_valid(stock.apps)
         problems = tuple(_find_problems(stock, self.environments))
         if problems and problems != self.problems:
             log.warning("the catalog has files that can't be used", problems=problems[:20])
@@ -104,6 +108,7 @@ class LiveCatalog:
         try:
             environment_files = files(self.places, "environments")
             template_files = files(self.places, "templates")
+            app_files = files(self.places, "apps")
         except CatalogError as error:
             return _keep_stock(self.stock, error.problems)
         except OSError as error:
@@ -131,6 +136,10 @@ class LiveCatalog:
                     lambda path: load_template(path, folders),
                 )
                 for name, path in template_files.items()
+            },
+            apps={
+                name: _load_item(path, _to_stamps([path]), self.stock.apps.get(name), load_app)
+                for name, path in app_files.items()
             },
         )
 
@@ -164,7 +173,7 @@ def _keep_stock(before: CatalogSnapshot, problems: list[str]) -> CatalogSnapshot
     """Keep the earlier contents when a folder cannot be read, for example because its server is
     down.
     """
-    return CatalogSnapshot(before.environments, before.templates, tuple(problems))
+    return CatalogSnapshot(before.environments, before.templates, before.apps, tuple(problems))
 
 
 def _find_problems(
@@ -178,6 +187,11 @@ def _find_problems(
         name = template.value.environment if template.value else None
         if name is not None and name not in environments:
             yield f"{template.file}: environment: there is no environment {name} in this catalog"
+    for app in stock.apps.values():
+        yield from app.problems
+        for name in app.value.environments if app.value else ():
+            if name not in environments:
+                yield f"{app.file}: environments: there is no environment {name} in this catalog"
 
 
 def _to_stamps(paths: Iterable[Path]) -> Stamp:

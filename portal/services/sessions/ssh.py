@@ -6,24 +6,20 @@ token is still valid, and the portal trusts nothing that the program reports.
 """
 
 import asyncio
-import json
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import aiohttp
 import structlog
-from yarl import URL
 
 from portal import errors
 from portal.context import AppContext
 from portal.models import Session
 from portal.services.auth import tokens
 from portal.services.auth.tokens import Scope
-from portal.services.sessions import nodes, servers
+from portal.services.sessions import nodes, server_requests, servers
 from portal.services.sessions.gate import Decision, GateAnswer, LiveSession, decide
-from portal.services.slurm import certificates, launch
-from spawner import guard
+from portal.services.slurm import launch
 from spawner.ssh.grant import KEY_HEADER, BadKey, SshGrant, parse_public_key, render_grant
 from spawner.ssh.host_key import render_public_key
 
@@ -31,8 +27,7 @@ log = structlog.get_logger(__name__)
 
 CHECK_S = 3.0
 """Interval between checks of a token with open connections."""
-STATUS_TIMEOUT = aiohttp.ClientTimeout(total=3)
-MAX_STATUS_BYTES = 16 * 1024
+STATUS_TIMEOUT_S = 3.0
 MAX_HOME_CHARS = 1000
 DISABLED = "SSH is disabled on this site."
 NO_SSHD = (
@@ -131,10 +126,13 @@ async def fetch_status(context: AppContext, session: Session) -> SshStatus:
     if not context.settings.session_ssh:
         return SshStatus(DISABLED)
     try:
-        found = await _ask_server(context, session)
+        answer = await server_requests.ask(
+            context, session, "GET", "ssh", timeout_s=STATUS_TIMEOUT_S
+        )
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         log.info("a session does not answer about SSH", session=session.id, error=str(error)[:200])
         return SshStatus(NO_ANSWER)
+    found = answer.body
     return SshStatus(None if found.get("sshd") is True else NO_SSHD, _parse_home(found.get("home")))
 
 
@@ -143,27 +141,3 @@ def _parse_home(home: object) -> str:
     if not isinstance(home, str) or not home.startswith("/") or len(home) > MAX_HOME_CHARS:
         return ""
     return home if home.isprintable() else ""
-
-
-async def _ask_server(context: AppContext, session: Session) -> dict[str, Any]:
-    """Return the server's answer. Raises ClientError, TimeoutError, ValueError.
-
-    Another user's program may have taken a killed session's port: it has no proof.
-    """
-    path = f"/user/{session.user.username}/{session.name}/portal/ssh"
-    key = launch.derive_secret(context, session.id)
-    signature = guard.sign(key, "GET", path, time.time())
-    headers = {guard.SIGNATURE_HEADER: signature}
-    url = URL(f"{servers.url_of(session)}{path}", encoded=True)
-    tls = certificates.build_connect_arguments(context, session.tls_name)
-    async with context.http.get(
-        url, headers=headers, timeout=STATUS_TIMEOUT, allow_redirects=False, **tls
-    ) as answer:
-        if answer.status != 200:
-            raise ValueError(f"status {answer.status}")
-        if not guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, "")):
-            raise ValueError("the proof is missing or malformed")
-        found = json.loads(await answer.content.read(MAX_STATUS_BYTES))
-    if not isinstance(found, dict):
-        raise ValueError("malformed")  # noqa: TRY004 - as for bad JSON
-    return found

@@ -30,9 +30,9 @@ from portal.services.identity import preferences
 from portal.services.limits.user_accounts import NO_ACCOUNT
 from portal.services.slurm.identity import find_job
 from portal.services.store import change
-from spawner.catalog import lab_config, launch_files
+from spawner.catalog import app, lab_config, launch_files
 from spawner.catalog.environment import Environment
-from spawner.containers.kernels import KernelContext, kernelspec
+from spawner.containers.kernels import KernelContext, job_command, kernelspec
 from spawner.errors import (
     BadRequest,
     HomeUnavailable,
@@ -320,7 +320,18 @@ def _build_kernel_options(context: AppContext, session: Session, home: str) -> d
         "server_config": lab_config.server_config(
             [environment.name for environment in offered], kernel_context.node_dir
         ),
+        "apps": _build_apps(context, session, offered[0], kernel_context),
     }
+
+
+def _build_apps(
+    context: AppContext, session: Session, environment: Environment, kernel_context: KernelContext
+) -> dict[str, Any]:
+    """Return the apps that a session offers; they run in its own environment."""
+    settings, apps = context.settings, context.catalog.apps.values()
+    words = job_command(environment, kernel_context, app.list_variables(apps))
+    origin = settings.notebook_origin(session.user.username) or settings.public_url
+    return app.to_config(apps, environment, origin, words)
 
 
 def offered_environments(context: AppContext, own: str) -> list[Environment]:

@@ -14,15 +14,19 @@ import os
 import socket
 import ssl
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
 from traitlets.config import Config
 
-from spawner.node.jupyter import portal_link, ssh_link, terminal_link
+from spawner.node.apps.declared import SessionAppsConfig
+from spawner.node.apps.session_apps import SessionApps
+from spawner.node.jupyter import app_control, app_proxy, portal_link, ssh_link, terminal_link
 from spawner.node.jupyter.handlers import SessionSources
 from spawner.node.jupyter.idle import Kernels
 from spawner.node.jupyter.imports import import_singleuser
@@ -107,17 +111,21 @@ class NodeServer(ServerApp):  # type: ignore[misc]
         """Write nothing, for the same reason."""
 
     def kernels_now(self) -> Kernels:
-        """Return the current activity of the session's kernels."""
-        return Kernels.of(self.kernel_manager.list_kernels())
+        """Return the current activity of the session's kernels and apps."""
+        kernels = Kernels.of(self.kernel_manager.list_kernels())
+        apps: SessionApps = self.web_app.settings[app_control.SETTING]
+        return replace(kernels, busy=True) if apps.are_used() else kernels
 
     async def keep_recording(self, recorder: Recorder) -> None:
         """Record the session's usage until the server ends."""
         self._recording = recording(recorder)
 
     async def cleanup_extensions(self) -> None:
-        """Stop recording; called when the server ends."""
+        """Stop recording, and the apps; called when the server ends."""
         if self._recording is not None:
             self._recording.cancel()
+        apps: SessionApps = self.web_app.settings[app_control.SETTING]
+        await apps.stop_all()
         await super().cleanup_extensions()
 
     def _find_http_port(self) -> None:
@@ -132,17 +140,23 @@ class NodeServer(ServerApp):  # type: ignore[misc]
         self.http_server.add_socket(self._listener)
 
 
+class AppPages(app_proxy.AppProxy, JupyterHandler):  # type: ignore[misc]
+    """Addresses of apps, behind the same login as JupyterLab."""
+
+
 class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
     """JupyterHub's extension, modified not to end the server while the hub restarts."""
 
     serverapp_class = NodeServer
 
     def initialize_handlers(self) -> None:
-        """Add handlers for terminal links, JupyterLab's questions about the session, and SSH."""
+        """Add handlers for terminal links, questions about the session, SSH and apps."""
         super().initialize_handlers()
         self.handlers.append((terminal_link.PATH, terminal_link.TerminalLink))
         self.handlers.extend(portal_link.HANDLERS)
         self.handlers.extend(ssh_link.HANDLERS)
+        self.handlers.extend(app_control.HANDLERS)
+        self.handlers.append((app_proxy.PATH, AppPages))
 
     async def check_hub_version(self) -> None:
         """Check in the background, and only log: the original waits for the hub, then exits."""
@@ -193,19 +207,24 @@ def prepare(
     home: PortalClient,
     folder: Path,
     tls: ssl.SSLContext | None = None,
+    apps: Mapping[str, Any] | None = None,
 ) -> NodeServer:
     """Return a server ready to `start()`, which asks `home` about the session.
 
     The hub's environment must be in os.environ. `folder` is the session's own on the node. Without
-    `tls` it serves plain HTTP. May exit.
+    `tls` it serves plain HTTP. `apps` is the part of config.json. May exit.
     """
     server: NodeServer = NodeSingleUser.make_serverapp(jpserver_extensions=dict(EXTENSIONS))
     server.serve_on(listener, settings, tls)
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
     desk = SessionSources(home)
     server.web_app.settings[portal_link.SETTING] = desk
-    sshd = Sshd(folder / "ssh", home.secret, terminal_environ(os.environ))
+    environ = terminal_environ(os.environ)
+    sshd = Sshd(folder / "ssh", home.secret, environ)
     server.web_app.settings[ssh_link.SETTING] = SshConnections(home, sshd)
+    offered = SessionAppsConfig.parse(apps or {}, server.web_app.settings["base_url"])
+    server.web_app.settings[app_control.SETTING] = SessionApps(offered, folder / "apps", environ)
+    server.web_app.settings[app_control.SECRET] = home.secret
     server.io_loop.add_callback(server.keep_recording, Recorder(desk, server.kernels_now))
     return server
 

@@ -187,6 +187,23 @@ def test_cookies_of_a_node_stay_below_its_path(door: NginxServer) -> None:
     assert answer.one("server") == "nginx"
 
 
+def test_cookies_of_an_app_stay_below_its_own_path(door: NginxServer) -> None:
+    base = f"{HOME}app/demo/"
+    sent = {
+        f"{HOME}app/demo/": base,
+        "/user/bob/s9/app/demo/": base,
+        "/app/demo/": base,
+        f"{HOME}app/": HOME,
+        f"{HOME}app/demo/x": HOME,
+        f"{HOME}app/../": HOME,
+        f"{HOME}app/Demo;/": HOME,
+    }
+    for path, expected in sent.items():
+        door.node_answer = lambda *_, path=path: reply(200, f"Set-Cookie: a=1; Path={path}\r\n")
+        answer = door.ask(base, user="alice")
+        assert f"path={expected}" in answer.one("set-cookie").lower().split("; "), path
+
+
 @pytest.mark.parametrize(
     "inside", ["/_gate", "/_pages/away.html", "/internal/gate", "@not_entered"]
 )

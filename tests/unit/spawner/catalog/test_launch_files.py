@@ -31,6 +31,7 @@ SESSION = SessionLaunch(
     kernelspecs={"python3": {"argv": ["python3"]}},
     lab={"overrides": {}, "page_config": {}},
     server_config={"KernelManager": {"transport": "ipc"}},
+    apps={"origin": "https://jupyter.test", "declared": {}},
 )
 TENSORBOARD = TensorboardLaunch(
     uuid="11111111-8f1e-4a4e-9c63-6f2b7f0a1d11",
@@ -148,6 +149,7 @@ def test_the_session_s_config_is_whole() -> None:
         "default_kernel": "python3",
         "lab": {"overrides": {}, "page_config": {}},
         "server_config": {"KernelManager": {"transport": "ipc"}},
+        "apps": {"origin": "https://jupyter.test", "declared": {}},
     }
 
 

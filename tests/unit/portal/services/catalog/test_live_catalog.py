@@ -97,6 +97,25 @@ async def test_a_changed_a_new_and_a_removed_file_are_seen(
     assert list(shelf.environments) == ["mine", "plain"]
 
 
+async def test_apps_are_read_and_name_known_environments(site: Path, open_shelf: OpenShelf) -> None:
+    (site / "apps").mkdir()
+    file = site / "apps/demo.yaml"
+    file.write_text("title: Demo\ncommand: [serve]\nenvironments: [mine, other]\n")
+    shelf = open_shelf()
+    assert shelf.apps["demo"].title == "Demo"
+    assert shelf.problems == (
+        f"{file}: environments: there is no environment other in this catalog",
+    )
+    file.write_text("title: Changed\ncommand: serve\n")
+    await shelf.refresh()
+    assert shelf.apps["demo"].title == "Demo"
+    assert shelf.problems[0] == f"{file}: command: 'serve' is not of type 'array'"
+    file.unlink()
+    await shelf.refresh()
+    assert not shelf.apps
+    assert not shelf.problems
+
+
 async def test_a_site_file_replaces_a_shipped_one_until_it_goes(
     site: Path, open_shelf: OpenShelf
 ) -> None:

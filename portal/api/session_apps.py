@@ -1,0 +1,110 @@
+"""Routes of the apps inside a session: list, start, stop, restart."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from portal import errors
+from portal.context import AppContext
+from portal.models import Session
+from portal.services.sessions import apps, sessions
+from portal.web.dependencies import ContextDep, CurrentUser, SessionsUser
+
+router = APIRouter(tags=["sessions"])
+
+AppName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{0,19}$")]
+Text = Annotated[str, Field(max_length=4000)]
+
+
+class AppIn(BaseModel):
+    """What to start an app with: a file, or a command and the port on which it listens.
+
+    Which of them it needs is its `input`.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    file: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
+    command: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
+    port: Annotated[int, Field(strict=True, ge=1024, le=65535)] | None = None
+
+
+class AppOut(BaseModel):
+    """An app of a session.
+
+    `input` is what starting it needs, `extensions` the endings of names that it accepts. `state` is
+    `failed` if it ended without being stopped, or did not become ready: `problem` is why, and `log`
+    has the last lines of its output. `url` is its address while it runs.
+    """
+
+    name: AppName
+    title: Annotated[str, Field(max_length=80)]
+    description: Annotated[str, Field(max_length=500)]
+    input: Literal["file", "command"] | None
+    extensions: Annotated[list[Annotated[str, Field(max_length=21)]], Field(max_length=20)]
+    state: Literal["stopped", "starting", "running", "failed"]
+    problem: Annotated[str, Field(max_length=1000)] | None = None
+    started_at: datetime | None = None
+    file: Text | None = None
+    command: Text | None = None
+    port: int | None = None
+    log: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=40)] = []
+    url: str | None = None
+
+
+class AppsOut(BaseModel):
+    """The apps that a session offers."""
+
+    items: list[AppOut]
+
+
+@router.get("/sessions/{session_id}/apps")
+async def list_session_apps(session_id: str, user: CurrentUser, context: ContextDep) -> AppsOut:
+    """Return the apps that one of the caller's running sessions offers; 424 if it doesn't run."""
+    session = await sessions.get(context, user, session_id)
+    found = await apps.list_apps(context, session)
+    return AppsOut(items=[_to_app(context, session, app) for app in found])
+
+
+@router.put("/sessions/{session_id}/apps/{name}")
+async def start_session_app(
+    session_id: str, name: AppName, body: AppIn, user: SessionsUser, context: ContextDep
+) -> AppOut:
+    """Start an app in a running session. It is ready once its `state` is `running`.
+
+    Repeating the request has no effect. 409 if it runs with another input.
+    """
+    session = await sessions.get(context, user, session_id)
+    app = await apps.change_app(context, session, "PUT", name, body.model_dump())
+    return _to_app(context, session, app)
+
+
+@router.delete("/sessions/{session_id}/apps/{name}")
+async def stop_session_app(
+    session_id: str, name: AppName, user: SessionsUser, context: ContextDep
+) -> AppOut:
+    """Stop an app, and return it once it has ended."""
+    session = await sessions.get(context, user, session_id)
+    return _to_app(context, session, await apps.change_app(context, session, "DELETE", name))
+
+
+@router.post("/sessions/{session_id}/apps/{name}/restart")
+async def restart_session_app(
+    session_id: str, name: AppName, user: SessionsUser, context: ContextDep
+) -> AppOut:
+    """Stop an app and start it with the same input; 409 if it was never started."""
+    session = await sessions.get(context, user, session_id)
+    return _to_app(context, session, await apps.change_app(context, session, "POST", name))
+
+
+def _to_app(context: AppContext, session: Session, found: Any) -> AppOut:
+    """Return an app as the session's server describes it. Raises Unavailable if it is malformed."""
+    try:
+        app = AppOut.model_validate(found)
+    except ValidationError as error:
+        raise errors.Unavailable(apps.NO_ANSWER) from error
+    path = f"{session.base_url}app/{app.name}/"
+    url = context.settings.notebook_address(session.user.username, path)
+    return app.model_copy(update={"url": url if app.state == "running" else None})

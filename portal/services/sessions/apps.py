@@ -1,0 +1,84 @@
+"""Apps inside a running session: asked of the session's server, which runs them.
+
+Nothing is stored here. What the server answers is the user's own, so only the owner may see it, and
+it decides nothing.
+"""
+
+from typing import Any
+
+import aiohttp
+import structlog
+
+from portal import errors
+from portal.context import AppContext
+from portal.errors import FieldError
+from portal.models import JobState, Session
+from portal.services.sessions import server_requests
+from portal.services.sessions.server_requests import ServerAnswer
+
+log = structlog.get_logger(__name__)
+
+LIST_TIMEOUT_S = 5.0
+CHANGE_TIMEOUT_S = 30.0
+"""Longer than an app may take to end."""
+NO_ANSWER = (
+    "The session's server doesn't answer about apps. Try again, or start a new session: one that "
+    "was started before an upgrade of the portal has none."
+)
+FIELDS = frozenset({"file", "command", "port"})
+
+
+async def list_apps(context: AppContext, session: Session) -> list[Any]:
+    """Return the apps that the session offers, as its server describes them.
+
+    Raises NotRunning, Unavailable.
+    """
+    answer = await _ask(context, session, "GET", "apps", timeout_s=LIST_TIMEOUT_S)
+    found = answer.body.get("apps")
+    return found if isinstance(found, list) else []
+
+
+async def change_app(
+    context: AppContext,
+    session: Session,
+    method: str,
+    name: str,
+    given: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Start an app (PUT), stop it (DELETE) or restart it (POST); return it.
+
+    Raises NotRunning, NotFound, Conflict, InvalidInput, Unavailable.
+    """
+    log.info("app", action=method, app=name, user=session.user.username, session=session.id)
+    answer = await _ask(
+        context, session, method, f"apps/{name}", timeout_s=CHANGE_TIMEOUT_S, body=given
+    )
+    if answer.status == 200:
+        return answer.body
+    raise _to_error(answer)
+
+
+def _to_error(answer: ServerAnswer) -> errors.PortalError:
+    """Convert a refusal of the session's server."""
+    detail, field = answer.body.get("detail"), answer.body.get("field")
+    text = detail[:500] if isinstance(detail, str) else ""
+    if answer.status == 422:
+        fields = [FieldError(field, text)] if field in FIELDS else []
+        return errors.InvalidInput(text, errors=fields)
+    if answer.status == 404:
+        return errors.NotFound(text)
+    return errors.Conflict(text)
+
+
+async def _ask(
+    context: AppContext, session: Session, method: str, action: str, **options: Any
+) -> ServerAnswer:
+    if session.state is not JobState.RUNNING:
+        raise errors.NotRunning("The session isn't running.")
+    try:
+        return await server_requests.ask(
+            context, session, method, action, covers_body=True, **options
+        )
+    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+        log.info("a session does not answer about apps", session=session.id, error=str(error)[:200])
+        raise errors.Unavailable(NO_ANSWER) from error

@@ -1,0 +1,76 @@
+"""Requests of the portal to a session's server, signed with the session's secret.
+
+The server is the user's own program: the proof in its answer shows that it is the session's, not
+that its content is true.
+"""
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from portal.context import AppContext
+from portal.models import Session
+from portal.services.sessions import servers
+from portal.services.slurm import certificates, launch
+from spawner import guard
+
+MAX_ANSWER_BYTES = 512 * 1024
+
+
+@dataclass(frozen=True)
+class ServerAnswer:
+    """Status and JSON object of an answer."""
+
+    status: int
+    body: dict[str, Any]
+
+
+async def ask(
+    context: AppContext,
+    session: Session,
+    method: str,
+    action: str,
+    *,
+    timeout_s: float,
+    body: dict[str, Any] | None = None,
+    covers_body: bool = False,
+) -> ServerAnswer:
+    """Send one request to `…/portal/ACTION`. Raises ClientError, TimeoutError, ValueError.
+
+    Another user's program may have taken a killed session's port: it has no proof. With
+    `covers_body` the signature covers the body, too.
+    """
+    path = f"/user/{session.user.username}/{session.name}/portal/{action}"
+    key = launch.derive_secret(context, session.id)
+    content = b"" if body is None else json.dumps(body).encode()
+    target = guard.with_body(path, content) if covers_body else path
+    signature = guard.sign(key, method, target, time.time())
+    async with context.http.request(
+        method,
+        URL(f"{servers.url_of(session)}{path}", encoded=True),
+        headers={guard.SIGNATURE_HEADER: signature},
+        data=content or None,
+        timeout=aiohttp.ClientTimeout(total=timeout_s),
+        allow_redirects=False,
+        **certificates.build_connect_arguments(context, session.tls_name),
+    ) as answer:
+        if not guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, "")):
+            raise ValueError(f"the proof of status {answer.status} is missing or malformed")
+        found = json.loads(await _read(answer))
+    if not isinstance(found, dict):
+        raise ValueError("malformed")  # noqa: TRY004 - as for bad JSON
+    return ServerAnswer(answer.status, found)
+
+
+async def _read(answer: aiohttp.ClientResponse) -> bytes:
+    """Return the whole body. Raises ValueError if it is too long."""
+    text = b""
+    async for chunk in answer.content.iter_any():
+        text += chunk
+        if len(text) > MAX_ANSWER_BYTES:
+            raise ValueError("the answer is too long")
+    return text

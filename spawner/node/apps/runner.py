@@ -1,0 +1,154 @@
+"""Process that runs one app: `python -I -m spawner.node.apps.runner`, with RunnerOrder on stdin.
+
+It starts the app, keeps the end of its output, and ends with it. An app that listens on a port gets
+a network of its own, in which only this process and its children can connect; this process then
+passes the connections on from a Unix socket. What the app costs, such as a flood of output, it
+costs here and not in the session's server. Standard library only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from spawner.node.apps.output import OutputLog
+from spawner.node.network import namespace, outward, relay
+
+PR_SET_CHILD_SUBREAPER = 36
+CHUNK_BYTES = 64 * 1024
+GRACE_S = 5.0
+"""Time that an app has to end by itself after SIGTERM."""
+DRAIN_S = 1.0
+NOT_PRIVATE = 78  # EX_CONFIG of sysexits.h
+NOT_STARTED = 126
+NOT_FOUND = 127
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class RunnerOrder:
+    """What to run. `parent` is the process with which this one ends.
+
+    With `port`, the app listens there in a network of its own, and this process on `socket`; else
+    the app itself listens on `socket`.
+    """
+
+    parent: int
+    argv: list[str]
+    folder: str
+    socket: str
+    log: str
+    port: int | None
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+
+def main() -> int:
+    """Run the app to its end; return its exit status as a shell does."""
+    order = RunnerOrder(**json.load(sys.stdin))
+    logging.disable(logging.WARNING)  # attempts to connect before the app listens
+    namespace.die_with(order.parent)
+    log = OutputLog(Path(order.log))
+    with contextlib.closing(log):
+        connection = outward.OutwardConnection()
+        if order.port is not None:
+            try:
+                connection = outward.enter_connected_network()
+            except OSError as error:
+                log.write(f"portal: the app can't have a network of its own: {error}\n".encode())
+                return NOT_PRIVATE
+            namespace.die_with(order.parent)
+        if connection.problem:
+            log.write(f"portal: {connection.problem}\n".encode())
+        _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        try:
+            return asyncio.run(_run(order, log))
+        finally:
+            _kill_children(connection.pid)
+
+
+async def _run(order: RunnerOrder, log: OutputLog) -> int:
+    """Run the app, with the relay beside it, until it ends or this process is terminated."""
+    ending = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ending.set)
+    own = os.getpid()
+    try:
+        app = await asyncio.create_subprocess_exec(
+            *order.argv,
+            cwd=order.folder,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=lambda: namespace.die_with(own),
+        )
+    except OSError as error:
+        log.write(f"portal: {order.argv[0]} can't be run: {error.strerror}\n".encode())
+        return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_STARTED
+    tasks = [asyncio.create_task(_keep_output(app, log))]
+    if order.port is not None:
+        listener = _listen(order.socket)
+        tasks.append(asyncio.create_task(relay.serve(listener, None, order.port)))
+    ended = asyncio.create_task(app.wait())
+    terminated = asyncio.create_task(ending.wait())
+    await asyncio.wait({ended, terminated}, return_when=asyncio.FIRST_COMPLETED)
+    if not ended.done():
+        await _terminate(app, ended)
+    await asyncio.wait(tasks[:1], timeout=DRAIN_S)
+    for task in (*tasks, terminated):
+        task.cancel()
+    await asyncio.gather(*tasks, terminated, return_exceptions=True)
+    status = ended.result()
+    return status if status >= 0 else 128 - status
+
+
+async def _keep_output(app: asyncio.subprocess.Process, log: OutputLog) -> None:
+    assert app.stdout  # noqa: S101 - a pipe
+    while chunk := await app.stdout.read(CHUNK_BYTES):
+        log.write(chunk)
+
+
+async def _terminate(app: asyncio.subprocess.Process, ended: asyncio.Task[int]) -> None:
+    """End the app's process group: politely first."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(app.pid, number)
+        if (await asyncio.wait({ended}, timeout=GRACE_S))[0]:
+            return
+
+
+def _listen(path: str) -> socket.socket:
+    """Return the socket for the session's server. Its folder is this user's alone."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(path)
+    listener.setblocking(False)
+    return listener
+
+
+def _kill_children(spared: int | None) -> None:
+    """Kill what the app left behind; as a subreaper, this process gets its orphans.
+
+    slirp4netns is spared: it ends with this process.
+    """
+    own = Path(f"/proc/self/task/{os.getpid()}/children")
+    with contextlib.suppress(FileNotFoundError):  # a kernel without this file
+        while left := [pid for pid in map(int, own.read_text().split()) if pid != spared]:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
