@@ -28,6 +28,7 @@ import { UsageSection } from './UsageSection';
 import { useAnySession } from './useAnySession';
 
 const SessionMetrics = lazyPart(async () => (await import('./SessionMetrics')).SessionMetrics);
+const SessionApps = lazyPart(async () => (await import('./SessionApps')).SessionApps);
 const SshSetup = lazyPart(async () => (await import('./SshSetup')).SshSetup);
 
 /** The page of a session. */
@@ -85,11 +86,26 @@ function Detail({ session }: { session: Session }) {
         <FactBoxes session={session} />
         <Packages session={session} />
         {session.state === 'running' && <Notebooks id={session.id} />}
+        {session.state === 'running' && <AppsFold session={session} />}
         {session.state === 'running' && <SshFold session={session} />}
         {ready && <StartFold session={session} />}
         {started && <LogSection session={session} />}
       </div>
     </>
+  );
+}
+
+/** The apps of a running session; loaded once the section is opened. */
+function AppsFold({ session }: { session: Session }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Fold summary={t`Apps`} open={open} onTurn={setOpen}>
+      {open && (
+        <Suspense>
+          <SessionApps id={session.id} />
+        </Suspense>
+      )}
+    </Fold>
   );
 }
 

@@ -1,0 +1,50 @@
+/** The apps of a session: their query, actions and labels. */
+import { t } from '@lingui/core/macro';
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import type { App, AppInput } from '@/api/types';
+import type { StateLabel } from '@/ui/StateChip';
+import { STATE_TONES } from '@/ui/tones';
+
+const SOON_MS = 1000;
+const REFRESH_MS = 10_000;
+
+/** Return when to fetch again: sooner while an app starts. */
+export function refetchMs(apps: readonly App[] | undefined): number {
+  return apps?.some(({ state }) => state === 'starting') ? SOON_MS : REFRESH_MS;
+}
+
+/** The apps that a running session offers; its server is asked each time. */
+export const appsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['session-apps', id],
+    queryFn: () =>
+      unwrap(
+        api.GET('/api/v1/sessions/{session_id}/apps', { params: { path: { session_id: id } } }),
+      ),
+    staleTime: 0,
+    refetchInterval: ({ state }) => refetchMs(state.data?.items),
+  });
+
+const pathOf = (session_id: string, name: string) => ({ params: { path: { session_id, name } } });
+
+export const startApp = (id: string, name: string, body: AppInput): Promise<App> =>
+  unwrap(api.PUT('/api/v1/sessions/{session_id}/apps/{name}', { ...pathOf(id, name), body }));
+
+export const stopApp = (id: string, name: string): Promise<App> =>
+  unwrap(api.DELETE('/api/v1/sessions/{session_id}/apps/{name}', pathOf(id, name)));
+
+export const restartApp = (id: string, name: string): Promise<App> =>
+  unwrap(api.POST('/api/v1/sessions/{session_id}/apps/{name}/restart', pathOf(id, name)));
+
+const STATES: Record<App['state'], string> = {
+  stopped: t`Not started`,
+  starting: t`Starting`,
+  running: t`Running`,
+  failed: t`Failed`,
+};
+
+export const appStateLabel = (state: App['state']): StateLabel => ({
+  label: STATES[state],
+  tone: STATE_TONES[state],
+});
