@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,17 +53,23 @@ class DeclaredApp:
 
     name: str
     title: str
-    description: str
     command: list[str]
     port: int | None
-    stripped: bool
-    ready: str
-    timeout_s: int
-    input: str | None
-    extensions: list[str]
-    active: bool
-    hint: str | None
-    env: dict[str, str]
+    description: str = ""
+    stripped: bool = True
+    ready: str = "/"
+    timeout_s: int = 60
+    input: str | None = None
+    extensions: list[str] = field(default_factory=list)
+    active: bool = True
+    hint: str | None = None
+    env: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, name: str, fields: Mapping[str, Any]) -> DeclaredApp:
+        """Return the app; fields of another version of the portal are ignored."""
+        known = {one.name for one in dataclass_fields(cls)} - {"name"}
+        return cls(name, **{key: value for key, value in fields.items() if key in known})
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class SessionAppsConfig:
             origin=config.get("origin", ""),
             prefix=list(config.get("prefix", [])),
             env=dict(config.get("env", {})),
-            declared={name: DeclaredApp(name, **fields) for name, fields in declared.items()},
+            declared={name: DeclaredApp.parse(name, fields) for name, fields in declared.items()},
         )
 
     def base_of(self, name: str) -> str:

@@ -28,8 +28,10 @@ _NOT_TO_APP = HOP_BY_HOP | {"authorization", "cookie", "expect"}
 _NOT_TO_BROWSER = HOP_BY_HOP | {"set-cookie", "location"}
 _OF_WEBSOCKET = frozenset({"upgrade", "connection"})
 _WEBSOCKET_PREFIX = "sec-websocket-"
-_OF_SESSION = re.compile(r"\s*(?:jupyterhub-[^=;]*|username-[^=;]*|_xsrf)\s*(?:=|$)", re.IGNORECASE)
-"""Cookies of the session's server, whatever their value."""
+_OF_SESSION = re.compile(
+    r"\s*=?\s*(?:jupyterhub-[^=;]*|username-[^=;]*|_xsrf)\s*(?:=|;|$)", re.IGNORECASE
+)
+"""Cookies of the session's server. Browsers send a cookie without a name as its value alone."""
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _APP_HOSTS = frozenset({"127.0.0.1", "0.0.0.0", "::1", "::", "localhost", "app"})  # noqa: S104
 """Names by which an app may know itself."""

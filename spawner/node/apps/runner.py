@@ -17,17 +17,20 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from spawner.node.apps.output import OutputLog
 from spawner.node.network import namespace, outward, relay
+from spawner.tasks import end_all
 
 PR_SET_CHILD_SUBREAPER = 36
 CHUNK_BYTES = 64 * 1024
 GRACE_S = 5.0
 """Time that an app has to end by itself after SIGTERM."""
-DRAIN_S = 1.0
+LAST_READS = 64
+"""Number of reads after the end, because children of the app may continue to write."""
 NOT_PRIVATE = 78  # EX_CONFIG of sysexits.h
 NOT_STARTED = 126
 NOT_FOUND = 127
@@ -83,40 +86,58 @@ async def _run(order: RunnerOrder, log: OutputLog) -> int:
     ending = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ending.set)
     own = os.getpid()
+    output, theirs = os.pipe()  # asyncio's own pipe would delay the end until all children close it
     try:
         app = await asyncio.create_subprocess_exec(
             *order.argv,
             cwd=order.folder,
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            stdout=theirs,
+            stderr=theirs,
             start_new_session=True,
             preexec_fn=lambda: namespace.die_with(own),
         )
     except OSError as error:
         log.write(f"portal: {order.argv[0]} can't be run: {error.strerror}\n".encode())
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_STARTED
-    tasks = [asyncio.create_task(_keep_output(app, log))]
+    finally:
+        os.close(theirs)
+    read_output = _keep_output(output, log)
+    ended = asyncio.create_task(app.wait())
+    others = [asyncio.create_task(ending.wait())]
     if order.port is not None:
         listener = _listen(order.socket)
-        tasks.append(asyncio.create_task(relay.serve(listener, None, order.port)))
-    ended = asyncio.create_task(app.wait())
-    terminated = asyncio.create_task(ending.wait())
-    await asyncio.wait({ended, terminated}, return_when=asyncio.FIRST_COMPLETED)
+        others.append(asyncio.create_task(relay.serve(listener, None, order.port)))
+    await asyncio.wait({ended, others[0]}, return_when=asyncio.FIRST_COMPLETED)
     if not ended.done():
         await _terminate(app, ended)
-    await asyncio.wait(tasks[:1], timeout=DRAIN_S)
-    for task in (*tasks, terminated):
-        task.cancel()
-    await asyncio.gather(*tasks, terminated, return_exceptions=True)
-    status = ended.result()
+    for _ in range(LAST_READS):
+        if not read_output():
+            break
+    await end_all(others)
+    status = await ended
     return status if status >= 0 else 128 - status
 
 
-async def _keep_output(app: asyncio.subprocess.Process, log: OutputLog) -> None:
-    assert app.stdout  # noqa: S101 - a pipe
-    while chunk := await app.stdout.read(CHUNK_BYTES):
-        log.write(chunk)
+def _keep_output(output: int, log: OutputLog) -> Callable[[], bool]:
+    """Log what arrives; return a function that does so once more, if there is anything."""
+    loop = asyncio.get_running_loop()
+    os.set_blocking(output, False)
+
+    def read() -> bool:
+        try:
+            chunk = os.read(output, CHUNK_BYTES)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            loop.remove_reader(output)
+            return False
+        with contextlib.suppress(OSError):  # a full disk must not make the app wait
+            log.write(chunk)
+        return True
+
+    loop.add_reader(output, read)
+    return read
 
 
 async def _terminate(app: asyncio.subprocess.Process, ended: asyncio.Task[int]) -> None:

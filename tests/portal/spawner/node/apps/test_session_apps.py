@@ -147,6 +147,17 @@ def _pids(apps: SessionApps) -> list[int]:
     return [int(line) for line in apps.describe("many").get("log", []) if line.isdigit()]
 
 
+async def test_an_end_is_noticed_though_a_child_keeps_the_output_open(
+    tmp_path: Path, running: list[SessionApps]
+) -> None:
+    script = CHILDREN.removesuffix("time.sleep(600)\n") + "raise SystemExit(3)\n"
+    apps = session_apps(tmp_path, declared("many", script))
+    running.append(apps)
+    shown = await start(apps, "many")
+    assert shown["problem"] == "It ended with status 3."
+    assert not [pid for pid in _pids(apps) if is_alive(pid)]
+
+
 async def test_an_app_that_dies_later_is_failed(tmp_path: Path, running: list[SessionApps]) -> None:
     apps = session_apps(tmp_path, declared("demo", SERVE))
     running.append(apps)

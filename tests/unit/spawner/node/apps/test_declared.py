@@ -86,6 +86,13 @@ def test_a_file_may_be_relative_to_the_home(tmp_path: Path) -> None:
         assert made.folder == str(file.parent)
 
 
+def test_a_field_of_another_version_does_not_prevent_a_session() -> None:
+    written = {"title": "Demo", "command": ["serve"], "port": None, "new": 1}
+    config = SessionAppsConfig.parse({"declared": {"demo": written}, "new": 1}, "/user/alice/s1/")
+    assert config.declared["demo"] == DeclaredApp("demo", "Demo", ["serve"], None)
+    assert SessionAppsConfig.parse({}, "/user/alice/s1/").declared == {}
+
+
 def test_an_unsuitable_input_names_its_field(tmp_path: Path) -> None:
     (tmp_path / "folder.py").mkdir()
     (tmp_path / "notes.txt").touch()

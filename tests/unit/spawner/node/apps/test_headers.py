@@ -45,6 +45,8 @@ def test_an_app_cannot_replace_a_cookie_of_the_session_or_set_one_elsewhere() ->
         ("Set-Cookie", "path=2"),
         ("Set-Cookie", "jupyterhub-user-alice=x; Path=/"),
         ("Set-Cookie", " _xsrf=x"),
+        ("Set-Cookie", "=jupyterhub-user-alice=x"),
+        ("Set-Cookie", "_xsrf; Path=/"),
         ("Set-Cookie", "JUPYTERHUB-session-id=x"),
     ]
     cookies = [value for name, value in answer(given) if name == "Set-Cookie"]
