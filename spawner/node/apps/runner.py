@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from spawner.node.apps.output import OutputLog
 from spawner.node.network import namespace, outward, relay
@@ -104,11 +105,12 @@ async def _run(order: RunnerOrder, log: OutputLog) -> int:
         os.close(theirs)
     read_output = _keep_output(output, log)
     ended = asyncio.create_task(app.wait())
-    others = [asyncio.create_task(ending.wait())]
+    terminated = asyncio.create_task(ending.wait())
+    others: list[asyncio.Task[Any]] = [terminated]
     if order.port is not None:
         listener = _listen(order.socket)
         others.append(asyncio.create_task(relay.serve(listener, None, order.port)))
-    await asyncio.wait({ended, others[0]}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({ended, terminated}, return_when=asyncio.FIRST_COMPLETED)
     if not ended.done():
         await _terminate(app, ended)
     for _ in range(LAST_READS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,11 @@ def declared(name: str, script: str, where: str = "{port}", **changes: Any) -> D
     return DeclaredApp(name, **fields)
 
 
-def session_apps(folder: Path, *apps: DeclaredApp) -> SessionApps:
+def session_apps(folder: Path, *apps: DeclaredApp, runner: Sequence[str] = RUNNER) -> SessionApps:
     """Return a session's apps, in a folder of their own."""
     config = SessionAppsConfig(BASE_URL, declared={app.name: app for app in apps})
     environ = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(CHECKOUT)}
-    return SessionApps(config, folder / "apps", environ, RUNNER)
+    return SessionApps(config, folder / "apps", environ, runner)
 
 
 async def start(apps: SessionApps, name: str, **given: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import stat
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,29 @@ async def test_an_app_that_does_not_become_ready_says_why(
     assert logged is None or logged in "\n".join(shown["log"])
     size = sum(file.stat().st_size for file in (tmp_path / "apps/bad").glob("log*"))
     assert size < 300_000
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [("no-such-program", "this node has no slirp4netns"), ("false", "slirp4netns failed")],
+)
+async def test_an_app_runs_without_a_connection_to_other_hosts(
+    tmp_path: Path, running: list[SessionApps], program: str, words: str
+) -> None:
+    """Its port stays private where slirp4netns is missing or refused, and its output says so."""
+    start_runner = (
+        "from spawner.node.network import outward\n"
+        f"outward.PROGRAM = {program!r}\n"
+        "from spawner.node.apps import runner\n"
+        "raise SystemExit(runner.main())"
+    )
+    apps = session_apps(
+        tmp_path, declared("demo", SERVE), runner=(sys.executable, "-c", start_runner)
+    )
+    running.append(apps)
+    shown = await start(apps, "demo")
+    assert shown["state"] == "running"
+    assert words in "\n".join(shown["log"])
 
 
 async def test_a_missing_program_has_a_hint(tmp_path: Path, running: list[SessionApps]) -> None:
