@@ -75,6 +75,11 @@ def main() -> int:
             namespace.die_with(order.parent)
         if connection.problem:
             log.write(f"portal: {connection.problem}\n".encode())
+        elif connection.pid is not None:
+            try:
+                outward.forward_names(Path(order.log).parent)
+            except OSError as error:
+                log.write(f"portal: it may not find hosts by name: {error}\n".encode())
         _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         try:
             return asyncio.run(_run(order, log))

@@ -12,6 +12,8 @@ import select
 import shutil
 import signal
 from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
 from typing import NoReturn
 
 from spawner.node.network import namespace
@@ -19,6 +21,9 @@ from spawner.node.network import namespace
 PROGRAM = "slirp4netns"
 SEARCHED = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 READY_S = 10.0
+RESOLVER = Path("/etc/resolv.conf")
+FORWARDED = "nameserver 10.0.2.3\n"
+"""slirp4netns passes what it gets at this address on to the node's resolver."""
 MISSING = f"it reaches no other host, because this node has no {PROGRAM}"
 FAILED = f"it reaches no other host, because {PROGRAM} failed; users need access to /dev/net/tun"
 
@@ -64,6 +69,31 @@ def enter_connected_network() -> OutwardConnection:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return OutwardConnection(problem=FAILED)
+
+
+def forward_names(folder: Path, resolver: Path = RESOLVER) -> None:
+    """Make names resolvable where the node's resolver is on its own loopback interface.
+
+    `folder` is this user's alone. Raises OSError.
+    """
+    if needs_forwarding(resolver.read_text(encoding="utf-8", errors="replace")):
+        file = folder / resolver.name
+        file.write_text(FORWARDED, encoding="ascii")
+        namespace.show_file_at(file, resolver)
+
+
+def needs_forwarding(text: str) -> bool:
+    """Return whether all nameservers of a resolv.conf(5) are loopback addresses."""
+    lines = [line.split() for line in text.splitlines()]
+    servers = [words[1] for words in lines if words[:1] == ["nameserver"] and len(words) > 1]
+    return bool(servers) and all(_is_loopback(server) for server in servers)
+
+
+def _is_loopback(server: str) -> bool:
+    try:
+        return ip_address(server).is_loopback
+    except ValueError:
+        return False
 
 
 def _exec_once_entered(program: str, target: int, go: int, report: int, ended: int) -> NoReturn:

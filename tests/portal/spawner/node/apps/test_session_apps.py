@@ -18,6 +18,7 @@ from spawner.node.apps import app as app_module
 from spawner.node.apps import session_apps as module
 from spawner.node.apps.declared import AppInput, AppRefusal, DeclaredApp
 from spawner.node.apps.session_apps import SessionApps
+from tests.needs import needs_program, needs_root
 from tests.polling import until
 from tests.portal.spawner.node.apps.programs import SERVE, declared, session_apps, start
 
@@ -144,6 +145,24 @@ async def test_an_app_runs_without_a_connection_to_other_hosts(
     shown = await start(apps, "demo")
     assert shown["state"] == "running"
     assert words in "\n".join(shown["log"])
+
+
+@needs_root("mounts a file")
+@needs_program("slirp4netns")
+async def test_an_app_finds_names_through_the_nodes_own_resolver(
+    tmp_path: Path, running: list[SessionApps]
+) -> None:
+    """The runner gets a resolv.conf like that of systemd-resolved, in a mount namespace."""
+    resolver = tmp_path / "resolv.conf"
+    resolver.write_text("nameserver 127.0.0.53\n")
+    command = f'mount --bind {resolver} /etc/resolv.conf && exec "$0" -m spawner.node.apps.runner'
+    shell = ("/usr/bin/unshare", "--mount", "/bin/sh", "-c", command, sys.executable)
+    script = f"print(open('/etc/resolv.conf').read(), flush=True)\n{SERVE}"
+    apps = session_apps(tmp_path, declared("demo", script), runner=shell)
+    running.append(apps)
+    shown = await start(apps, "demo")
+    assert shown["state"] == "running"
+    assert shown["log"][0] == "nameserver 10.0.2.3"
 
 
 async def test_a_missing_program_has_a_hint(tmp_path: Path, running: list[SessionApps]) -> None:
