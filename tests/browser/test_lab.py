@@ -346,6 +346,8 @@ def test_idle_session_warns_until_something_runs(
 
         jl.open_notebook(lab, "Python 3.11")
         jl.run_cell(lab, "import time; time.sleep(3600)")
+        lab.get_by_text("Python 3.11 | Busy").first.wait_for()
+        lab.close()
         expect(idle).to_be_hidden()  # it is waiting, but the cell is still running
         assert session.now()["idle_since"] is None
         assert session.now()["state"] == "running"

@@ -1,5 +1,6 @@
 /** The responses of the session's own server; see spawner/node/jupyter/portal_link.py. */
 import type { Job, Session } from '@/api/types';
+import type { CellOutput } from './jupyter';
 
 export interface Memory {
   used_bytes: number;
@@ -88,4 +89,27 @@ export interface LogEnd {
   text: string;
   /** The beginning is left out. */
   cut: boolean;
+}
+
+/** Changes of an execution of a cell that this page does not show by itself. */
+export interface Execution {
+  id: string;
+  cell: string;
+  state: 'queued' | 'running' | 'done';
+  count: number | null;
+  /** This page requested it, but may have missed messages. */
+  own: boolean;
+  /** The page's connection was lost while it ran: the page may have the end, but miss the middle. */
+  gap: boolean;
+  /** The page that requested it is open, and saves the outputs. */
+  connected: boolean;
+  /** `outputs` are all of them, not only those that changed. */
+  whole: boolean;
+  length: number;
+  outputs: [number, CellOutput][];
+}
+
+export interface Executions {
+  version: number;
+  executions: Execution[];
 }

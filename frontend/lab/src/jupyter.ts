@@ -73,13 +73,66 @@ export interface Application {
   };
 }
 
-export interface NotebookPanel {
-  readonly sessionContext: { readonly kernelPreference: { readonly name?: string | null } } & {
-    readonly session: { readonly kernel: { readonly name: string } | null } | null;
+export interface KernelConnection {
+  readonly id: string;
+  readonly name: string;
+  /** The id of this page's connection, which each message of its requests names. */
+  readonly clientId: string;
+}
+
+export interface KernelMessage {
+  readonly parent_header: { readonly session?: string };
+}
+
+export interface SessionContext {
+  readonly kernelPreference: { readonly name?: string | null };
+  readonly session: { readonly kernel: KernelConnection | null } | null;
+  readonly ready: Promise<void>;
+  readonly kernelChanged: Signal<unknown>;
+  readonly connectionStatusChanged: Signal<string>;
+  readonly iopubMessage: Signal<KernelMessage>;
+}
+
+/** An output in the notebook format. */
+export type CellOutput = Readonly<Record<string, unknown>>;
+
+export interface CellModel {
+  readonly id: string;
+  readonly type: string;
+  trusted: boolean;
+}
+
+export interface CodeCellModel extends CellModel {
+  executionCount: number | null;
+  executionState: 'idle' | 'running';
+  readonly outputs: {
+    readonly length: number;
+    add(output: CellOutput): unknown;
+    set(index: number, output: CellOutput): void;
+    fromJSON(outputs: CellOutput[]): void;
   };
+}
+
+export interface Cell {
+  readonly model: CellModel;
+  /** The messages of a cell's execution that this page awaits. */
+  readonly outputArea?: { readonly future?: { dispose(): void } | null };
+}
+
+export interface Notebook {
+  readonly widgets: readonly Cell[];
+}
+
+export interface NotebookPanel {
+  readonly content: Notebook;
+  readonly isDisposed: boolean;
+  readonly sessionContext: SessionContext;
   readonly context: {
     readonly path: string;
-    readonly model: { readonly dirty: boolean };
+    readonly canSave: boolean;
+    readonly ready: Promise<void>;
+    readonly model: { dirty: boolean; readonly readOnly: boolean };
+    readonly saveState: Signal<string>;
     save(): Promise<void>;
   };
 }
@@ -87,6 +140,21 @@ export interface NotebookPanel {
 export interface NotebookTracker {
   readonly currentWidget: NotebookPanel | null;
   readonly currentChanged: Signal<NotebookPanel | null>;
+  readonly widgetAdded: Signal<NotebookPanel>;
+  forEach(visit: (panel: NotebookPanel) => void): void;
+  find(test: (panel: NotebookPanel) => boolean): NotebookPanel | undefined;
+}
+
+export interface CellEvent {
+  readonly notebook: Notebook;
+  readonly cell: Cell;
+}
+
+/** Signals about the user's actions on cells, in any notebook. */
+export interface NotebookActions {
+  readonly executionScheduled: Signal<CellEvent>;
+  readonly executed: Signal<CellEvent>;
+  readonly outputCleared: Signal<CellEvent>;
 }
 
 /** An output of a cell. */
@@ -161,7 +229,7 @@ export interface Shared {
   '@jupyterlab/application': { IConnectionLost: unknown };
   '@jupyterlab/apputils': Dialogs & { ICommandPalette: unknown; Notification: Notifications };
   '@jupyterlab/mainmenu': { IMainMenu: unknown };
-  '@jupyterlab/notebook': { INotebookTracker: unknown };
+  '@jupyterlab/notebook': { INotebookTracker: unknown; NotebookActions: NotebookActions };
   '@jupyterlab/rendermime': { IRenderMimeRegistry: unknown };
   '@jupyterlab/services': {
     ServerConnection: {

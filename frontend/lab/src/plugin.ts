@@ -21,8 +21,10 @@ import type {
   Translator,
 } from './jupyter';
 import { chooseLanguage, messages } from './messages';
+import { followOutputs } from './outputs';
 import { fillPanel, JobsSection } from './panel';
 import css from './portal.css?inline';
+import { saveOnRun } from './saving';
 import { serverOf } from './server';
 import { loadServerMessages } from './serverMessages';
 import { addTensorboardOutput, tensorboardTab } from './tensorboard';
@@ -121,6 +123,9 @@ function activate(lab: Lab, app: Application, services: Services): Watch | null 
   };
   addStyles();
   addTensorboardOutput(lab, server, services.rendermime);
+  const events = lab['@jupyterlab/notebook']?.NotebookActions;
+  saveOnRun(events, services.notebooks);
+  followOutputs(events, services.notebooks, server);
   addToMenuBar(watch, services.mainMenu, newMenu());
   addToStatusBar(watch, lab, services.statusBar, newMenu());
   void makeRoom(app, window.innerWidth);

@@ -1,6 +1,14 @@
 /** Client of the session's own server, which calls the portal with a secret that this page never
  * sees. */
-import type { Facts, FramedTensorboard, LogEnd, News, SessionJobs, UsageSeries } from './facts';
+import type {
+  Executions,
+  Facts,
+  FramedTensorboard,
+  LogEnd,
+  News,
+  SessionJobs,
+  UsageSeries,
+} from './facts';
 import type { ServerSettings, Shared } from './jupyter';
 import { messages } from './messages';
 
@@ -24,6 +32,9 @@ export interface Server {
   jobs(): Promise<SessionJobs>;
   logEnd(jobId: string): Promise<LogEnd>;
   cancelJob(jobId: string): Promise<void>;
+  /** `page` is this page's connection to the kernel; `since` a version, 0 for everything. */
+  outputs(kernel: string, page: string, since: number): Promise<Executions>;
+  forgetOutputs(kernel: string, cells: string[]): Promise<void>;
 }
 
 async function message(response: Response): Promise<string> {
@@ -66,6 +77,14 @@ export function serverOf(
     logEnd: (jobId) => sendRequest<LogEnd>('GET', `/jobs/${jobId}/log`),
     cancelJob: async (jobId) => {
       await sendRequest('POST', `/jobs/${jobId}/cancel`);
+    },
+    outputs: (kernel, page, since) =>
+      sendRequest<Executions>(
+        'GET',
+        `/outputs?${new URLSearchParams({ kernel, page, since: `${since}` })}`,
+      ),
+    forgetOutputs: async (kernel, cleared) => {
+      await sendRequest('PUT', '/outputs', { kernel, cleared });
     },
   };
 }

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { addCommands, EXTEND, fillMenu, TERMINAL } from './commands';
 import type { Facts, News } from './facts';
-import type { CommandArgs, Commands, Menu, NotebookPanel } from './jupyter';
+import type { CommandArgs, Commands, Menu } from './jupyter';
 import { Refusal } from './server';
-import { MIN, START, session, World } from './testing';
+import { MIN, notebookPanel, START, session, World } from './testing';
 import { TICK_MS } from './watch';
 
 let world: World;
@@ -157,13 +157,8 @@ describe('the idle warning', () => {
 });
 
 describe("the user's actions", () => {
-  const panel = (path: string, over: object = {}, kernel: string | null = 'r'): NotebookPanel => ({
-    sessionContext: {
-      kernelPreference: {},
-      session: kernel === null ? null : { kernel: { name: kernel } },
-    },
-    context: { path, model: { dirty: false }, save: async () => {}, ...over },
-  });
+  const panel = (path: string, over: object = {}, kernel: string | null = 'r') =>
+    notebookPanel({ path, ...over }, kernel);
 
   it('reports why there is no more time, and sends one request for two clicks', async () => {
     world.answer = new Refusal('node01 is kept for maintenance.', 422);

@@ -1,8 +1,16 @@
 /** A session and a page that shows it, for tests: its clock, server, messages and opened tabs. */
 import { Actions, type Tabs } from './actions';
-import type { Facts, FramedTensorboard, LogEnd, News, SessionJob, SessionJobs } from './facts';
+import type {
+  Executions,
+  Facts,
+  FramedTensorboard,
+  LogEnd,
+  News,
+  SessionJob,
+  SessionJobs,
+} from './facts';
 import { IdleWarning } from './idle';
-import type { Notifications } from './jupyter';
+import type { CellOutput, KernelMessage, Notifications } from './jupyter';
 import { Refusal, type Server } from './server';
 import { ASK_EVERY_MS, type Surroundings, TICK_MS, Watch } from './watch';
 
@@ -67,6 +75,73 @@ export const endedJob = (id: string, minutes: number, over: Partial<SessionJob> 
     ...over,
   });
 
+/** A signal that a test emits. */
+export class TestSignal<T> {
+  #slots: ((sender: unknown, args: T) => void)[] = [];
+  connect(slot: (sender: unknown, args: T) => void): boolean {
+    this.#slots.push(slot);
+    return true;
+  }
+  emit(args: T): void {
+    for (const slot of this.#slots) slot(null, args);
+  }
+}
+
+/** A code cell, whose outputs behave like JupyterLab's. */
+export function codeCell(id: string) {
+  const shown: CellOutput[] = [];
+  const outputs = {
+    shown,
+    /** The number of times that all outputs were replaced. */
+    replaced: 0,
+    get length() {
+      return shown.length;
+    },
+    add: (output: CellOutput) => shown.push(output),
+    set: (index: number, output: CellOutput) => void shown.splice(index, 1, output),
+    fromJSON: (all: CellOutput[]) => {
+      outputs.replaced += 1;
+      shown.splice(0, shown.length, ...all);
+    },
+  };
+  const executionState: 'idle' | 'running' = 'idle';
+  const future = {
+    disposed: 0,
+    dispose: () => {
+      future.disposed += 1;
+    },
+  };
+  const executionCount = null as number | null;
+  const model = { id, type: 'code', trusted: false, executionCount, executionState, outputs };
+  return { model, outputArea: { future } };
+}
+
+/** An open notebook; `over` replaces fields of its context. */
+export function notebookPanel(
+  over: object = {},
+  kernel: string | null = 'r',
+  cells: ReturnType<typeof codeCell>[] = [],
+) {
+  const context = {
+    path: 'a.ipynb',
+    canSave: true,
+    ready: Promise.resolve(),
+    model: { dirty: false, readOnly: false },
+    saveState: new TestSignal<string>(),
+    save: async () => {},
+    ...over,
+  };
+  const sessionContext = {
+    kernelPreference: {},
+    session: kernel === null ? null : { kernel: { id: 'k1', clientId: 'page', name: kernel } },
+    ready: Promise.resolve(),
+    kernelChanged: new TestSignal<unknown>(),
+    connectionStatusChanged: new TestSignal<string>(),
+    iopubMessage: new TestSignal<KernelMessage>(),
+  };
+  return { content: { widgets: cells }, isDisposed: false, sessionContext, context };
+}
+
 export class World implements Surroundings, Server, Tabs {
   clock = START;
   facts: Facts | Refusal = session(60);
@@ -83,6 +158,7 @@ export class World implements Surroundings, Server, Tabs {
   files: string[] = [];
   ownJobs: SessionJob[] | Refusal = [];
   cancelled: string[] = [];
+  executions: Executions = { version: 0, executions: [] };
   log: LogEnd | Refusal = { text: 'step 1\rstep 2\n', cut: false };
   #timers: [number, () => void][] = [];
 
@@ -159,6 +235,13 @@ export class World implements Surroundings, Server, Tabs {
   async cancelJob(id: string): Promise<void> {
     if (this.answer instanceof Refusal) throw this.answer;
     this.cancelled.push(id);
+  }
+  async outputs(kernel: string, page: string, since: number): Promise<Executions> {
+    this.requests.push([kernel, page, since]);
+    return this.executions;
+  }
+  async forgetOutputs(kernel: string, cells: string[]): Promise<void> {
+    this.requests.push([kernel, cells]);
   }
   open = (url: string) => void this.opened.push(url);
   ahead = () => ({ go: this.open, close: () => this.open('closed') });

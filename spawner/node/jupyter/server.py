@@ -30,6 +30,10 @@ from spawner.node.jupyter import app_control, app_proxy, portal_link, ssh_link, 
 from spawner.node.jupyter.handlers import SessionSources
 from spawner.node.jupyter.idle import Kernels
 from spawner.node.jupyter.imports import import_singleuser
+from spawner.node.jupyter.outputs import handlers as output_handlers
+from spawner.node.jupyter.outputs.contents import NodeContents
+from spawner.node.jupyter.outputs.kernels import NodeConnection, NodeKernels
+from spawner.node.jupyter.outputs.writer import OutputWriter
 from spawner.node.portal_client import PortalClient
 from spawner.node.ssh.connections import SshConnections
 from spawner.node.ssh.sshd import Sshd
@@ -87,6 +91,8 @@ class NodeServer(ServerApp):  # type: ignore[misc]
 
     name = "jupyterhub-singleuser"
     _recording: asyncio.Task[None] | None = None
+    _writing: asyncio.Task[None] | None = None
+    _outputs: OutputWriter | None = None
 
     def serve_on(
         self, listener: socket.socket, settings: Config, tls: ssl.SSLContext | None
@@ -120,12 +126,29 @@ class NodeServer(ServerApp):  # type: ignore[misc]
         """Record the session's usage until the server ends."""
         self._recording = recording(recorder)
 
+    async def notebooks(self) -> list[tuple[str, str]]:
+        """Return kernel id and path of the notebooks with a kernel."""
+        listed = await self.session_manager.list_sessions()
+        return [(one["kernel"]["id"], one["path"]) for one in listed if one["type"] == "notebook"]
+
+    async def keep_outputs(self) -> None:
+        """Write outputs of cells that no page has open until the server ends."""
+        executions, root = self.kernel_manager.executions, Path(self.contents_manager.root_dir)
+        self._outputs = OutputWriter(executions, root, self.notebooks)
+        self.contents_manager.outputs = self._outputs
+        self._writing = asyncio.create_task(self._outputs.run())
+
+    async def _write_outputs(self) -> None:
+        if self._outputs is not None:
+            await self._outputs.write_all()
+
     async def cleanup_extensions(self) -> None:
-        """Stop recording, and the apps; called when the server ends."""
-        if self._recording is not None:
-            self._recording.cancel()
+        """Stop recording and the apps, and write the outputs; called when the server ends."""
+        for task in (self._recording, self._writing):
+            if task is not None:
+                task.cancel()
         apps: SessionApps = self.web_app.settings[app_control.SETTING]
-        await apps.stop_all()
+        await asyncio.gather(apps.stop_all(), self._write_outputs())
         await super().cleanup_extensions()
 
     def _find_http_port(self) -> None:
@@ -157,6 +180,7 @@ class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
         self.handlers.extend(ssh_link.HANDLERS)
         self.handlers.extend(app_control.HANDLERS)
         self.handlers.append((app_proxy.PATH, AppPages))
+        self.handlers.extend(output_handlers.HANDLERS)
 
     async def check_hub_version(self) -> None:
         """Check in the background, and only log: the original waits for the hub, then exits."""
@@ -183,8 +207,11 @@ def settings(config: Mapping[str, Mapping[str, Any]], folder: Path) -> Config:
     session_config = Config(
         {
             "ServerApp": {
+                "contents_manager_class": NodeContents,
                 "cookie_secret": os.urandom(32),  # otherwise it would be stored in a file
+                "kernel_manager_class": NodeKernels,
                 "kernel_spec_manager_class": NodeKernelSpecs,
+                "kernel_websocket_connection_class": NodeConnection,
                 "shutdown_no_activity_timeout": 0,
             },
             "KernelSpecManager": {"ensure_native_kernel": False},
@@ -226,6 +253,7 @@ def prepare(
     server.web_app.settings[app_control.SETTING] = SessionApps(offered, folder / "apps", environ)
     server.web_app.settings[app_control.SECRET] = home.secret
     server.io_loop.add_callback(server.keep_recording, Recorder(desk, server.kernels_now))
+    server.io_loop.add_callback(server.keep_outputs)
     return server
 
 

@@ -1,0 +1,375 @@
+"""Executions of cells: who requested them, their state and outputs, and which the notebook lacks.
+
+Pure.
+
+The session's server keeps the last execution of each cell until a page has saved it or the server
+has written it into the notebook. A *page* is one connection of JupyterLab to a kernel; its id is
+that of the Jupyter client session, which every message names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from spawner.node.jupyter.outputs.cell_outputs import CellOutputs, is_same_output
+from spawner.node.jupyter.outputs.notebook_file import source_of
+
+KEPT_BYTES = 64_000_000
+"""Size of all kept outputs; beyond it, those of the oldest ended executions are dropped."""
+KEPT_EXECUTIONS = 1000
+CODE_CHARACTERS = 1_000_000
+"""Longer code isn't kept, and the outputs of its cell are not written."""
+SAVED_CHARACTERS = 1_000_000
+"""The code of a longer notebook isn't kept beside its executions."""
+KEPT_NOTEBOOKS = 100
+
+
+@dataclass
+class Execution:
+    """One execution of a cell. `count` is its number in the prompt, once it has started.
+
+    `in_file` means that the notebook's file has had the cell since the request, so that a missing
+    cell was deleted; `file_code` is the code it has there. `saved` means that the file has the
+    outputs. `written` is the last version that the server wrote into the file. `ended` means that
+    the kernel ended before the cell. `lost_at` is the version since which the page may miss
+    messages, so that it is shown the outputs as other pages are; 0 if it has all. `gap` means that
+    the cell ran then: the page may have the end of the outputs, but miss others.
+    """
+
+    id: str
+    kernel_id: str
+    page: str
+    cell: str
+    code: str
+    changed: int
+    outputs: CellOutputs = field(default_factory=CellOutputs)
+    count: int | None = None
+    done: bool = False
+    in_file: bool = False
+    file_code: str = ""
+    saved: bool = False
+    written: int = 0
+    ended: bool = False
+    lost_at: int = 0
+    gap: bool = False
+
+    @property
+    def state(self) -> str:
+        """Return `queued`, `running` or `done`."""
+        if self.done:
+            return "done"
+        return "queued" if self.count is None else "running"
+
+    def to_json(self, page: str, since: int, *, connected: bool) -> dict[str, Any]:
+        """Return what changed after a version, for a page.
+
+        `whole` means that the outputs are complete, `own` that the page itself requested the
+        execution, and `connected` that the page that did is open, so that it saves the outputs.
+        """
+        own = self.page == page
+        whole = since == 0 or since < self.outputs.reset_at or (own and since < self.lost_at)
+        return {
+            "id": self.id,
+            "cell": self.cell,
+            "state": self.state,
+            "count": self.count,
+            "own": own,
+            "connected": connected,
+            "gap": self.gap,
+            "whole": whole,
+            "length": len(self.outputs.outputs),
+            "outputs": self.outputs.changed_since(0 if whole else since),
+        }
+
+    @property
+    def size(self) -> int:
+        """About the memory that it takes."""
+        edited = 0 if self.file_code == self.code else len(self.file_code)
+        return len(self.code) + edited + self.outputs.size
+
+    def is_in(self, cell: Mapping[str, Any]) -> bool:
+        """Return whether a cell of a saved notebook has the outputs of this ended execution.
+
+        A page sets the number once it has the last message. If its connection was never lost, it
+        has more than is kept here: answers to `input()`, and what a bound leaves out.
+        """
+        count = cell.get("execution_count")
+        unanswered = self.ended and not self.gap and count is None
+        if count != self.count and not unanswered:
+            return False
+        if not self.gap or self.outputs.truncated:
+            return True
+        outputs = cell.get("outputs")
+        saved = [one for one in outputs if not is_answer(one)] if isinstance(outputs, list) else []
+        own = self.outputs.to_json()
+        return len(saved) == len(own) and all(map(is_same_output, saved, own))
+
+    def note_saved(self, cell: Mapping[str, Any], *, only: bool) -> None:
+        """Note that a page saved this cell in a notebook, the kernel's only one or not."""
+        self.in_file, self.file_code = True, bounded(source_of(cell))
+        if self.done and self.is_in(cell):
+            self.saved = True
+        elif only:
+            self.saved, self.written = False, 0
+
+    def note_change(self, version: int) -> None:
+        """Note that the outputs have changed; a page may have saved more than a bound leaves."""
+        self.changed = version
+        self.saved = self.saved and self.outputs.truncated
+
+
+@dataclass
+class Executions:
+    """All kept executions of a session's server, oldest request first."""
+
+    version: int = 0
+    _by_id: dict[str, Execution] = field(default_factory=dict)
+    _pages: dict[tuple[str, str], int] = field(default_factory=dict)
+    # The code of each cell as a page last saved it, by kernel: it may have been half typed.
+    _saved_code: dict[str, dict[str, str]] = field(default_factory=dict)
+    _size: int = 0
+
+    def connect(self, kernel_id: str, page: str) -> None:
+        """Note that a page has connected to a kernel, maybe before its last connection closed."""
+        number = self._pages.get((kernel_id, page), 0)
+        self._pages[kernel_id, page] = number + 1
+        if number > 0:
+            self._lose(kernel_id, page)
+
+    def disconnect(self, kernel_id: str, page: str) -> None:
+        """Note that a connection of a page has closed."""
+        number = self._pages.get((kernel_id, page), 0)
+        if number > 1:
+            self._pages[kernel_id, page] = number - 1
+        else:
+            self._pages.pop((kernel_id, page), None)
+            self._lose(kernel_id, page)
+
+    def _lose(self, kernel_id: str, page: str) -> None:
+        """Note that the page may miss messages, sent before its connection was known to be lost."""
+        for execution in self.of_kernel(kernel_id):
+            if execution.page == page and not execution.saved:
+                self.version += 1
+                execution.lost_at = self.version
+                execution.gap |= not execution.done
+
+    def is_watched(self, kernel_id: str) -> bool:
+        """Return whether any page is connected to the kernel."""
+        return any(kernel == kernel_id for kernel, _ in self._pages)
+
+    def request(self, kernel_id: str, header: Mapping[str, Any], cell: str, code: str) -> None:
+        """Note a page's request to execute a cell."""
+        for execution in self.of_kernel(kernel_id):
+            if execution.cell == cell:
+                self._remove(execution)
+        self.version += 1
+        request_id, page = str(header.get("msg_id")), str(header.get("session"))
+        execution = Execution(request_id, kernel_id, page, cell, bounded(code), self.version)
+        execution.file_code = self._saved_code.get(kernel_id, {}).get(cell, execution.code)
+        self._by_id[request_id] = execution
+        self._size += execution.size
+        self._bound()
+
+    def add_message(
+        self, kernel_id: str, parent_id: str, kind: str, content: Mapping[str, Any]
+    ) -> None:
+        """Add a message of a kernel about one of its requests."""
+        self.version += 1
+        if kind == "update_display_data":
+            self._update_displays(kernel_id, content)
+            return
+        execution = self._by_id.get(parent_id)
+        if execution is None:
+            return
+        before = execution.outputs.size
+        if kind == "execute_input":
+            count = content.get("execution_count")
+            execution.count = count if isinstance(count, int) else 0
+        elif kind == "status":
+            if content.get("execution_state") != "idle":
+                return
+            if execution.count is None:  # an earlier cell failed, and the kernel skipped this one
+                execution.saved = execution.in_file
+            execution.done = True
+        elif execution.outputs.add_message(kind, content, self.version):
+            execution.note_change(self.version)
+        else:
+            return
+        execution.changed = self.version
+        self._size += execution.outputs.size - before
+        self._bound()
+
+    def end(self, kernel_id: str, *, page_open: bool = False) -> None:
+        """Mark all executions as done, because the kernel ended or restarted.
+
+        With `page_open`, their pages have the outputs and save them.
+        """
+        for execution in self.of_kernel(kernel_id):
+            if not execution.done:
+                self.version += 1
+                execution.done, execution.ended, execution.changed = True, True, self.version
+                execution.saved |= execution.count is None and execution.in_file
+            has_all = self._is_connected(execution) and not execution.lost_at
+            execution.saved |= page_open and has_all
+
+    def of_kernel(self, kernel_id: str) -> list[Execution]:
+        """Return the executions of a kernel, oldest request first."""
+        return [one for one in self._by_id.values() if one.kernel_id == kernel_id]
+
+    def kernel_ids(self) -> set[str]:
+        """Return the kernels that have executions."""
+        return {one.kernel_id for one in self._by_id.values()}
+
+    def to_json(self, kernel_id: str, page: str, since: int) -> dict[str, Any]:
+        """Return what changed after a version in executions that the page does not show itself."""
+        chosen = []
+        for one in self.of_kernel(kernel_id):
+            own = one.page == page
+            changed = max(one.changed, one.lost_at if own else 0) > since
+            if (own and not one.lost_at) or not changed:
+                continue
+            if since > 0 or own or not one.saved:
+                connected = self._is_connected(one) and not one.lost_at
+                chosen.append(one.to_json(page, since, connected=connected))
+        return {"version": self.version, "executions": chosen}
+
+    def unwritten(self, kernel_id: str) -> list[Execution]:
+        """Return the executions whose outputs, or whose cells, the notebook's file lacks."""
+        return [
+            one
+            for one in self.of_kernel(kernel_id)
+            if not one.saved
+            and one.written < one.changed
+            and (one.count is not None or not one.in_file)
+        ]
+
+    def note_written(self, execution: Execution, version: int) -> None:
+        """Note that the server wrote an execution into the notebook's file, as of a version."""
+        execution.written, execution.in_file = version, True
+        execution.saved = execution.done and execution.changed <= version
+
+    def note_unplaced(self, execution: Execution, version: int) -> None:
+        """Note that the file has no certain cell for an execution, until a page saves it again."""
+        execution.written = version
+
+    def drop_superseded(self, kernel_ids: Collection[str]) -> None:
+        """Drop the executions of cells that were run again since, on another kernel of these."""
+        chosen = [one for one in self._by_id.values() if one.kernel_id in kernel_ids]
+        latest = {one.cell: one for one in chosen}
+        for execution in chosen:
+            if latest[execution.cell] is not execution:
+                self._remove(execution)
+
+    def note_saved(
+        self, kernel_id: str, cells: Iterable[Mapping[str, Any]], *, only: bool = True
+    ) -> None:
+        """Note that a page saved a notebook with these cells, the kernel's only one or not.
+
+        Pages invent ids for the cells of a notebook without, so its cells are found by their code.
+        """
+        cells = list(cells)
+        by_id = {str(cell["id"]): cell for cell in cells if "id" in cell}
+        self._keep_code(kernel_id, by_id if only else {})
+        by_code = unique_by_code(cell for cell in cells if "id" not in cell)
+        latest = {one.code: one for one in self.of_kernel(kernel_id)}
+        for execution in self.of_kernel(kernel_id):
+            cell = by_id.get(execution.cell) or by_code.get(execution.code)
+            if cell is None:
+                continue
+            if only and "id" not in cell and latest[execution.code] is not execution:
+                self._remove(execution)  # another page has run the same cell since
+                continue
+            before = execution.size
+            execution.note_saved(cell, only=only)
+            self._size += execution.size - before
+
+    def _keep_code(self, kernel_id: str, cells: Mapping[str, Mapping[str, Any]]) -> None:
+        code = {cell_id: source_of(cell) for cell_id, cell in cells.items()}
+        self._saved_code.pop(kernel_id, None)
+        if sum(map(len, code.values())) <= SAVED_CHARACTERS:
+            self._saved_code[kernel_id] = code
+        while len(self._saved_code) > KEPT_NOTEBOOKS:
+            del self._saved_code[next(iter(self._saved_code))]
+
+    def forget(self, kernel_id: str, cells: Iterable[str]) -> None:
+        """Drop the ended executions of cells whose outputs the user has cleared."""
+        cleared = set(cells)
+        for execution in self.of_kernel(kernel_id):
+            if execution.cell in cleared and execution.done:
+                self._remove(execution)
+
+    def _is_connected(self, execution: Execution) -> bool:
+        return (execution.kernel_id, execution.page) in self._pages
+
+    def _update_displays(self, kernel_id: str, content: Mapping[str, Any]) -> None:
+        transient = content.get("transient")
+        display_id = transient.get("display_id") if isinstance(transient, Mapping) else None
+        if display_id is None:
+            return
+        for execution in self.of_kernel(kernel_id):
+            before = execution.outputs.size
+            if execution.outputs.update_display(str(display_id), content, self.version):
+                execution.note_change(self.version)
+                self._size += execution.outputs.size - before
+        self._bound()
+
+    def _remove(self, execution: Execution) -> None:
+        del self._by_id[execution.id]
+        self._size -= execution.size
+
+    def _fits(self) -> bool:
+        return self._size <= KEPT_BYTES and len(self._by_id) <= KEPT_EXECUTIONS
+
+    def _bound(self) -> None:
+        """Drop ended executions that the file has, then shorten others, then drop them."""
+        if self._fits():
+            return
+        ended = [one for one in self._by_id.values() if one.done]
+        for drop in (False, True):
+            for execution in sorted(ended, key=lambda one: not one.saved):
+                if self._fits():
+                    return
+                if execution.id not in self._by_id:
+                    continue
+                if drop or execution.saved or self._size <= KEPT_BYTES:
+                    self._remove(execution)
+                else:
+                    self._shorten(execution)
+
+    def _shorten(self, execution: Execution) -> None:
+        """Shorten outputs, not as a change: pages and the file may have more."""
+        before = execution.outputs.size
+        self.version += 1
+        execution.outputs.shorten(self.version)
+        self._size += execution.outputs.size - before
+
+
+def is_answer(output: Any) -> bool:
+    """Return whether JupyterLab, not the kernel, added an output: an answer to `input()`."""
+    return isinstance(output, Mapping) and output.get("name") == "stdin"
+
+
+def bounded(code: str) -> str:
+    """Return the code if it is short enough to be kept."""
+    return code if len(code) <= CODE_CHARACTERS else ""
+
+
+def unique_by_code(cells: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the code cells whose code no other cell has."""
+    by_code: dict[str, list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        by_code.setdefault(source_of(cell), []).append(cell)
+    found = ((code, same[0]) for code, same in by_code.items() if code and len(same) == 1)
+    return {code: cell for code, cell in found if cell.get("cell_type") == "code"}
+
+
+def cell_of_request(metadata: Mapping[str, Any]) -> str | None:
+    """Return the id of a notebook's cell from the metadata of the request to execute it.
+
+    JupyterLab's code consoles send an id too, but only notebooks send the cells deleted before.
+    """
+    cell = metadata.get("cellId")
+    from_notebook = isinstance(metadata.get("deletedCells"), list)
+    return cell if isinstance(cell, str) and from_notebook else None
