@@ -38,6 +38,12 @@ def idle(lab: Page, kernel: str) -> None:
     lab.get_by_text(words).first.wait_for()
 
 
+def add_cell(lab: Page) -> None:
+    """Add an empty cell at the end of a notebook that has been opened with other cells."""
+    front(lab).locator(".jp-CodeCell .jp-InputPrompt").last.click()
+    lab.keyboard.press("b")
+
+
 def run_cell(lab: Page, code: str) -> None:
     """Type into the last cell and run it."""
     cell = front(lab).locator(".jp-CodeCell").last

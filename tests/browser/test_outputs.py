@@ -108,6 +108,15 @@ def prompt(lab: Page, cell: int) -> Locator:
     return jl.front(lab).locator(".jp-CodeCell").nth(cell).locator(".jp-InputPrompt")
 
 
+def wait_until_saved(session: Session, notebook: str, output: str) -> None:
+    """Wait until the notebook's file has a cell with this in an output."""
+
+    def outputs() -> str:
+        return json.dumps([cell.get("outputs") for cell in session.read(notebook)])
+
+    wait_until(outputs, f"{output!r} is saved", 180, done=lambda text: output in text, pause_s=1)
+
+
 def run_long(session: Session, notebook: str) -> None:
     """Run the long cell and those behind it, and close the browser while the first runs."""
     context = session.open_browser()
@@ -140,8 +149,10 @@ def test_another_browser_shows_a_cell_that_still_runs(session: Session, notebook
     expect(prompt(lab, 0)).to_have_text("[*]:")
     expect(prompt(lab, 2)).to_have_text("[*]:")
     expect_complete(lab)
+    jl.add_cell(lab)
     jl.run_cell(lab, "print(6 * 7)")
     jl.output(lab, "42")
+    wait_until_saved(session, notebook, "42")
     expect(lab.get_by_text("File Changed")).to_have_count(0)
     context.close()
 
@@ -149,11 +160,7 @@ def test_another_browser_shows_a_cell_that_still_runs(session: Session, notebook
 def test_notebook_is_complete_though_no_browser_was_open(session: Session, notebook: str) -> None:
     run_long(session, notebook)
 
-    def third_output() -> str:
-        cells = session.read(notebook)
-        return json.dumps(cells[2]["outputs"]) if len(cells) > 2 else ""
-
-    wait_until(third_output, "the file has all", 180, done=lambda text: "second" in text, pause_s=1)
+    wait_until_saved(session, notebook, "<b>second</b> queued")
     for _ in range(2):  # the first browser saves nothing
         context = session.open_browser()
         expect_complete(session.open_notebook(context, notebook))
@@ -184,6 +191,26 @@ def test_two_tabs_show_the_same_and_lose_nothing(session: Session, notebook: str
     assert SHORT in "".join(saved[0]["source"])
     question.get_by_role("button", name="Revert").click()
     expect(jl.front(two).locator(".cm-content").first).to_contain_text("ends")
+    context.close()
+
+
+def test_page_that_loses_its_connection_misses_nothing(session: Session, notebook: str) -> None:
+    context = session.open_browser()
+    lab = session.open_notebook(context, notebook)
+    jl.idle(lab, KERNEL)
+    jl.run_cell(lab, SHORT)
+    expect(outputs(lab, 0)).to_have_text(["begins\n"])
+    # a save that fails shows a dialog
+    wait_until(lambda: session.read(notebook)[0]["source"], "the code is saved", 60, pause_s=0.5)
+    session.portal.stop("nginx")
+    wait_until_saved(session, notebook, "ends")
+    session.portal.start("nginx")
+    expect(outputs(lab, 0)).to_have_text(["begins\nends\n"])
+    expect(prompt(lab, 0)).to_have_text("[1]:")
+    jl.run_cell(lab, "print(6 * 7)")
+    jl.output(lab, "42")
+    wait_until_saved(session, notebook, "42")
+    expect(lab.get_by_text("File Changed")).to_have_count(0)
     context.close()
 
 

@@ -162,7 +162,8 @@ export class OutputFollower {
     this.#outputs.set(execution.id, outputs);
     if (execution.whole || model.outputs.length !== before.length) replaceAll(model, outputs);
     else applyChanges(model.outputs, execution.outputs);
-    model.executionCount = execution.count;
+    // as in JupyterLab, a saved number means that the outputs are complete: the server relies on it
+    model.executionCount = execution.state === 'done' ? execution.count : null;
     model.executionState = execution.state === 'done' ? 'idle' : 'running';
   }
 }

@@ -33,7 +33,7 @@ from spawner.node.jupyter.imports import import_singleuser
 from spawner.node.jupyter.outputs import handlers as output_handlers
 from spawner.node.jupyter.outputs.contents import NodeContents
 from spawner.node.jupyter.outputs.kernels import NodeConnection, NodeKernels
-from spawner.node.jupyter.outputs.writer import OutputWriter
+from spawner.node.jupyter.outputs.writer import OutputWriter, renamed
 from spawner.node.portal_client import PortalClient
 from spawner.node.ssh.connections import SshConnections
 from spawner.node.ssh.sshd import Sshd
@@ -131,10 +131,17 @@ class NodeServer(ServerApp):  # type: ignore[misc]
         listed = await self.session_manager.list_sessions()
         return [(one["kernel"]["id"], one["path"]) for one in listed if one["type"] == "notebook"]
 
+    async def rename_notebooks(self, old: str, new: str) -> None:
+        """Have kernels follow a renamed notebook or folder, as a page does that has it open."""
+        for one in await self.session_manager.list_sessions():
+            path = renamed(one["path"], old, new)
+            if one["type"] == "notebook" and path != one["path"]:
+                await self.session_manager.update_session(one["id"], path=path)
+
     async def keep_outputs(self) -> None:
         """Write outputs of cells that no page has open until the server ends."""
         executions, root = self.kernel_manager.executions, Path(self.contents_manager.root_dir)
-        self._outputs = OutputWriter(executions, root, self.notebooks)
+        self._outputs = OutputWriter(executions, root, self.notebooks, self.rename_notebooks)
         self.contents_manager.outputs = self._outputs
         self._writing = asyncio.create_task(self._outputs.run())
 

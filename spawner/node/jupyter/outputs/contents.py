@@ -10,6 +10,7 @@ from jupyter_server.services.contents.largefilemanager import AsyncLargeFileMana
 from tornado.web import HTTPError
 
 from spawner.node.jupyter.outputs.headroom import OPEN_FACTOR, describe_lack
+from spawner.node.jupyter.outputs.notebook_file import add_ids
 from spawner.node.jupyter.outputs.writer import OutputWriter
 from spawner.node.usage.meter import memory_of_job
 
@@ -29,12 +30,22 @@ class NodeContents(AsyncLargeFileManager):  # type: ignore[misc]
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        """Return a file; a notebook gets the outputs that it lacks first."""
-        if content and self.outputs is not None and is_notebook(path):
+        """Return a file; a notebook gets the outputs that it lacks first, and ids of its cells.
+
+        Its hash, which JupyterLab compares before it saves, doesn't show the server's own writes.
+        """
+        if self.outputs is None or not is_notebook(path):
+            return await super().get(path, content, type, *args, **kwargs)
+        if content:
             await self.outputs.prepare_to_open(path.strip("/"))
             if type in {None, "notebook"}:
                 self._check_memory(path)
-        return await super().get(path, content, type, *args, **kwargs)
+        model = await super().get(path, content, type, *args, **kwargs)
+        if content and model["type"] == "notebook":
+            add_ids(model["content"])
+        if model.get("hash"):
+            model["hash"] = self.outputs.executions.writes.hash_for_pages(model["hash"])
+        return model
 
     def _check_memory(self, path: str) -> None:
         """Refuse a notebook for which the session has too little memory."""
@@ -62,11 +73,18 @@ class NodeContents(AsyncLargeFileManager):  # type: ignore[misc]
         """Rename a file or folder, but none whose notebook is being written."""
         async with self._unwritten():
             await super().rename_file(old_path, new_path)
+            if self.outputs is not None:
+                await self.outputs.note_renamed(old_path.strip("/"), new_path.strip("/"))
 
     async def delete_file(self, path: str) -> None:
         """Delete a file or folder, but none whose notebook is being written."""
         async with self._unwritten():
             await super().delete_file(path)
+
+    async def restore_checkpoint(self, checkpoint_id: str, path: str) -> None:
+        """Restore a file, but not while it is being written."""
+        async with self._unwritten():
+            await super().restore_checkpoint(checkpoint_id, path)
 
     def _unwritten(self) -> AbstractAsyncContextManager[Any]:
         """Return a context in which no notebook is written."""

@@ -19,21 +19,20 @@ from spawner.node.jupyter.outputs.notebook_file import source_of
 KEPT_BYTES = 64_000_000
 """Size of all kept outputs; beyond it, those of the oldest ended executions are dropped."""
 KEPT_EXECUTIONS = 1000
+HIDDEN_WRITES = 1000
 CODE_CHARACTERS = 1_000_000
-"""Longer code isn't kept, and the outputs of its cell are not written."""
-SAVED_CHARACTERS = 1_000_000
-"""The code of a longer notebook isn't kept beside its executions."""
-KEPT_NOTEBOOKS = 100
+"""Longer code isn't kept: the outputs are only written if the file has the cell."""
 
 
 @dataclass
 class Execution:
     """One execution of a cell. `count` is its number in the prompt, once it has started.
 
-    `in_file` means that the notebook's file has had the cell since the request, so that a missing
-    cell was deleted; `file_code` is the code it has there. `saved` means that the file has the
-    outputs. `written` is the last version that the server wrote into the file. `ended` means that
-    the kernel ended before the cell. `lost_at` is the version since which the page may miss
+    `place` is the id of the cell in the notebook's file that gets the outputs; it differs from
+    `cell` if that one has other code there. `in_file` means that the file has had the cell with the
+    code since the request, so that a missing cell was deleted. `saved` means that a page has saved
+    all outputs, `written` is the last version that the server wrote into the file. `ended` means
+    that the kernel ended before the cell. `lost_at` is the version since which the page may miss
     messages, so that it is shown the outputs as other pages are; 0 if it has all. `gap` means that
     the cell ran then: the page may have the end of the outputs, but miss others.
     """
@@ -42,13 +41,13 @@ class Execution:
     kernel_id: str
     page: str
     cell: str
+    place: str
     code: str
     changed: int
     outputs: CellOutputs = field(default_factory=CellOutputs)
     count: int | None = None
     done: bool = False
     in_file: bool = False
-    file_code: str = ""
     saved: bool = False
     written: int = 0
     ended: bool = False
@@ -62,6 +61,11 @@ class Execution:
             return "done"
         return "queued" if self.count is None else "running"
 
+    @property
+    def complete(self) -> bool:
+        """Whether the notebook's file has all outputs, and no more will come."""
+        return self.done and (self.saved or self.written >= self.changed)
+
     def to_json(self, page: str, since: int, *, connected: bool) -> dict[str, Any]:
         """Return what changed after a version, for a page.
 
@@ -72,7 +76,7 @@ class Execution:
         whole = since == 0 or since < self.outputs.reset_at or (own and since < self.lost_at)
         return {
             "id": self.id,
-            "cell": self.cell,
+            "cell": self.cell if own else self.place,
             "state": self.state,
             "count": self.count,
             "own": own,
@@ -86,15 +90,17 @@ class Execution:
     @property
     def size(self) -> int:
         """About the memory that it takes."""
-        edited = 0 if self.file_code == self.code else len(self.file_code)
-        return len(self.code) + edited + self.outputs.size
+        return len(self.code) + self.outputs.size
 
     def is_in(self, cell: Mapping[str, Any]) -> bool:
         """Return whether a cell of a saved notebook has the outputs of this ended execution.
 
         A page sets the number once it has the last message. If its connection was never lost, it
-        has more than is kept here: answers to `input()`, and what a bound leaves out.
+        has more than is kept here: answers to `input()`, and what a bound leaves out. Without a
+        number here, the kernel skipped the cell, or its first messages were not received.
         """
+        if self.count is None:
+            return self.in_file
         count = cell.get("execution_count")
         unanswered = self.ended and not self.gap and count is None
         if count != self.count and not unanswered:
@@ -106,13 +112,21 @@ class Execution:
         own = self.outputs.to_json()
         return len(saved) == len(own) and all(map(is_same_output, saved, own))
 
-    def note_saved(self, cell: Mapping[str, Any], *, only: bool) -> None:
-        """Note that a page saved this cell in a notebook, the kernel's only one or not."""
-        self.in_file, self.file_code = True, bounded(source_of(cell))
-        if self.done and self.is_in(cell):
-            self.saved = True
-        elif only:
-            self.saved, self.written = False, 0
+    def note_saved(self, cells: Mapping[str, Mapping[str, Any]]) -> None:
+        """Note that a page saved a notebook with these cells, by id.
+
+        Only the code that was run shows that the page saved after the request: it may have sent a
+        half typed cell before. What a page has saved completely stays as pages save it later.
+        """
+        run = cells.get(self.cell)
+        if run is not None and source_of(run) == self.code:
+            self.in_file, self.place = True, self.cell
+        cell = cells.get(self.place)
+        if cell is None or self.saved:
+            return
+        self.saved = self.done and self.is_in(cell)
+        if not self.saved:
+            self.written = 0
 
     def note_change(self, version: int) -> None:
         """Note that the outputs have changed; a page may have saved more than a bound leaves."""
@@ -121,14 +135,38 @@ class Execution:
 
 
 @dataclass
+class HiddenWrites:
+    """Hashes of notebooks into which the server wrote outputs, mapped to the hash before.
+
+    A page that knows the notebook from before may overwrite it without JupyterLab's question: the
+    outputs are kept here, and are written again if the page has saved without them.
+    """
+
+    _before: dict[str, str] = field(default_factory=dict)
+
+    def add(self, before: str, after: str) -> None:
+        """Hide a write."""
+        self._before[after] = self.hash_for_pages(before)
+        while len(self._before) > HIDDEN_WRITES:
+            del self._before[next(iter(self._before))]
+
+    def hash_for_pages(self, actual: str) -> str:
+        """Return the hash that pages compare."""
+        return self._before.get(actual, actual)
+
+    def reveal(self) -> None:
+        """Hide none, because some outputs are not kept any more."""
+        self._before.clear()
+
+
+@dataclass
 class Executions:
     """All kept executions of a session's server, oldest request first."""
 
     version: int = 0
+    writes: HiddenWrites = field(default_factory=HiddenWrites)
     _by_id: dict[str, Execution] = field(default_factory=dict)
     _pages: dict[tuple[str, str], int] = field(default_factory=dict)
-    # The code of each cell as a page last saved it, by kernel: it may have been half typed.
-    _saved_code: dict[str, dict[str, str]] = field(default_factory=dict)
     _size: int = 0
 
     def connect(self, kernel_id: str, page: str) -> None:
@@ -150,7 +188,7 @@ class Executions:
     def _lose(self, kernel_id: str, page: str) -> None:
         """Note that the page may miss messages, sent before its connection was known to be lost."""
         for execution in self.of_kernel(kernel_id):
-            if execution.page == page and not execution.saved:
+            if execution.page == page and not execution.complete:
                 self.version += 1
                 execution.lost_at = self.version
                 execution.gap |= not execution.done
@@ -162,12 +200,12 @@ class Executions:
     def request(self, kernel_id: str, header: Mapping[str, Any], cell: str, code: str) -> None:
         """Note a page's request to execute a cell."""
         for execution in self.of_kernel(kernel_id):
-            if execution.cell == cell:
+            if cell in {execution.cell, execution.place}:
                 self._remove(execution)
         self.version += 1
         request_id, page = str(header.get("msg_id")), str(header.get("session"))
-        execution = Execution(request_id, kernel_id, page, cell, bounded(code), self.version)
-        execution.file_code = self._saved_code.get(kernel_id, {}).get(cell, execution.code)
+        kept = code if len(code) <= CODE_CHARACTERS else ""
+        execution = Execution(request_id, kernel_id, page, cell, cell, kept, self.version)
         self._by_id[request_id] = execution
         self._size += execution.size
         self._bound()
@@ -230,7 +268,7 @@ class Executions:
             changed = max(one.changed, one.lost_at if own else 0) > since
             if (own and not one.lost_at) or not changed:
                 continue
-            if since > 0 or own or not one.saved:
+            if since > 0 or own or not one.complete:
                 connected = self._is_connected(one) and not one.lost_at
                 chosen.append(one.to_json(page, since, connected=connected))
         return {"version": self.version, "executions": chosen}
@@ -245,10 +283,9 @@ class Executions:
             and (one.count is not None or not one.in_file)
         ]
 
-    def note_written(self, execution: Execution, version: int) -> None:
-        """Note that the server wrote an execution into the notebook's file, as of a version."""
-        execution.written, execution.in_file = version, True
-        execution.saved = execution.done and execution.changed <= version
+    def note_written(self, execution: Execution, place: str, version: int) -> None:
+        """Note that the server wrote an execution into this cell of the file, as of a version."""
+        execution.written, execution.in_file, execution.place = version, True, place
 
     def note_unplaced(self, execution: Execution, version: int) -> None:
         """Note that the file has no certain cell for an execution, until a page saves it again."""
@@ -257,47 +294,22 @@ class Executions:
     def drop_superseded(self, kernel_ids: Collection[str]) -> None:
         """Drop the executions of cells that were run again since, on another kernel of these."""
         chosen = [one for one in self._by_id.values() if one.kernel_id in kernel_ids]
-        latest = {one.cell: one for one in chosen}
+        latest = {one.place: one for one in chosen}
         for execution in chosen:
-            if latest[execution.cell] is not execution:
+            if latest[execution.place] is not execution:
                 self._remove(execution)
 
-    def note_saved(
-        self, kernel_id: str, cells: Iterable[Mapping[str, Any]], *, only: bool = True
-    ) -> None:
-        """Note that a page saved a notebook with these cells, the kernel's only one or not.
-
-        Pages invent ids for the cells of a notebook without, so its cells are found by their code.
-        """
-        cells = list(cells)
-        by_id = {str(cell["id"]): cell for cell in cells if "id" in cell}
-        self._keep_code(kernel_id, by_id if only else {})
-        by_code = unique_by_code(cell for cell in cells if "id" not in cell)
-        latest = {one.code: one for one in self.of_kernel(kernel_id)}
+    def note_saved(self, kernel_id: str, cells: Iterable[Mapping[str, Any]]) -> None:
+        """Note that a page saved a notebook with these cells."""
+        by_id = {str(cell.get("id")): cell for cell in cells}
         for execution in self.of_kernel(kernel_id):
-            cell = by_id.get(execution.cell) or by_code.get(execution.code)
-            if cell is None:
-                continue
-            if only and "id" not in cell and latest[execution.code] is not execution:
-                self._remove(execution)  # another page has run the same cell since
-                continue
-            before = execution.size
-            execution.note_saved(cell, only=only)
-            self._size += execution.size - before
-
-    def _keep_code(self, kernel_id: str, cells: Mapping[str, Mapping[str, Any]]) -> None:
-        code = {cell_id: source_of(cell) for cell_id, cell in cells.items()}
-        self._saved_code.pop(kernel_id, None)
-        if sum(map(len, code.values())) <= SAVED_CHARACTERS:
-            self._saved_code[kernel_id] = code
-        while len(self._saved_code) > KEPT_NOTEBOOKS:
-            del self._saved_code[next(iter(self._saved_code))]
+            execution.note_saved(by_id)
 
     def forget(self, kernel_id: str, cells: Iterable[str]) -> None:
         """Drop the ended executions of cells whose outputs the user has cleared."""
         cleared = set(cells)
         for execution in self.of_kernel(kernel_id):
-            if execution.cell in cleared and execution.done:
+            if execution.done and not cleared.isdisjoint({execution.cell, execution.place}):
                 self._remove(execution)
 
     def _is_connected(self, execution: Execution) -> bool:
@@ -328,13 +340,15 @@ class Executions:
             return
         ended = [one for one in self._by_id.values() if one.done]
         for drop in (False, True):
-            for execution in sorted(ended, key=lambda one: not one.saved):
+            for execution in sorted(ended, key=lambda one: not one.complete):
                 if self._fits():
                     return
                 if execution.id not in self._by_id:
                     continue
-                if drop or execution.saved or self._size <= KEPT_BYTES:
+                if drop or execution.complete or self._size <= KEPT_BYTES:
                     self._remove(execution)
+                    if not execution.saved:
+                        self.writes.reveal()
                 else:
                     self._shorten(execution)
 
@@ -349,20 +363,6 @@ class Executions:
 def is_answer(output: Any) -> bool:
     """Return whether JupyterLab, not the kernel, added an output: an answer to `input()`."""
     return isinstance(output, Mapping) and output.get("name") == "stdin"
-
-
-def bounded(code: str) -> str:
-    """Return the code if it is short enough to be kept."""
-    return code if len(code) <= CODE_CHARACTERS else ""
-
-
-def unique_by_code(cells: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return the code cells whose code no other cell has."""
-    by_code: dict[str, list[Mapping[str, Any]]] = {}
-    for cell in cells:
-        by_code.setdefault(source_of(cell), []).append(cell)
-    found = ((code, same[0]) for code, same in by_code.items() if code and len(same) == 1)
-    return {code: cell for code, cell in found if cell.get("cell_type") == "code"}
 
 
 def cell_of_request(metadata: Mapping[str, Any]) -> str | None:

@@ -2,20 +2,22 @@
 
     python -I -m spawner.node.jupyter.outputs.notebook_file FILE
 
-It reads `[{"cell": id, "code": text, "source": text, "count": number, "outputs": [...],
-"unsaved": bool}]` from stdin, and writes `{"written": [cell ids]}` to stdout. A process of its own,
-so that a large notebook neither stops the session's server nor stays in its memory.
+It reads `[{"id": request, "cell": id, "code": text, "count": number, "outputs": [...],
+"unsaved": bool}]` from stdin, and writes to stdout what `write` returns. A process of its own, so
+that a large notebook neither stops the session's server nor stays in its memory.
 
-A cell is found by its id. Notebooks before version 4.5 have no ids; there it is the only one with
-this code. A cell whose code differs from `source`, the last that a page is known to have saved,
-stays as it is. With `unsaved`, the notebook was not saved since the cell was run: its cell gets the
-`code` that ran too, and a missing one is added at the end. Otherwise a missing cell was deleted,
-and stays so. A notebook that its user trusted before stays trusted.
+A cell is found by its id only. `unsaved` means that no page has saved the cell with the code that
+was run. Then the code is written too, and never over other code: a missing cell is added at the
+end, a cell with only the beginning of the code gets all of it, and beside a cell with other code a
+new one is added. Otherwise a missing cell was deleted, and stays so. A notebook that its user
+trusted before stays trusted.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import io
 import json
 import os
 import shutil
@@ -29,6 +31,7 @@ from typing import Any
 
 NICENESS = 5
 IDS_SINCE = (4, 5)
+ID_CHARACTERS = 16
 COMPARED = ("st_dev", "st_ino", "st_mtime_ns", "st_size")
 
 
@@ -36,51 +39,67 @@ class NotANotebook(Exception):
     """The file is not a notebook of version 4; the message says why."""
 
 
-def set_outputs(notebook: dict[str, Any], updates: Sequence[dict[str, Any]]) -> list[str]:
-    """Set the outputs of the cells; return the ids of those that were set or added."""
-    written = []
+def set_outputs(notebook: dict[str, Any], updates: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Set the outputs of cells; return the ids of the cells that were set or added, by request."""
+    add_ids(notebook)
+    written = {}
     for update in updates:
-        cell = find_cell(notebook, update)
+        cell = find_cell(notebook["cells"], update)
         if cell is not None:
             cell["execution_count"], cell["outputs"] = update["count"], with_count(update)
-            written.append(update["cell"])
+            written[update["id"]] = cell["id"]
     return written
 
 
-def find_cell(notebook: dict[str, Any], update: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the cell that was run, which may be a new one; None if it isn't certain."""
-    cells = notebook["cells"]
-    named = [cell for cell in cells if cell.get("id") == update["cell"]]
-    if not has_ids(notebook):
-        named = [cell for cell in cells if source_of(cell) == update["source"]]
-        named = named if update["source"] else []
-    if not update["code"] or len(named) > 1:
-        return None
-    if not named:
-        return add_cell(cells, update) if update["unsaved"] and has_ids(notebook) else None
-    cell: dict[str, Any] = named[0]
-    source = source_of(cell)
-    known = source == update["source"] or (update["unsaved"] and not source.strip())
-    if cell.get("cell_type") != "code" or not known:
-        return None
-    if update["unsaved"]:
-        cell["source"] = update["code"]
+def find_cell(cells: list[Any], update: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the cell that was run, which may be a new one; None if there is none."""
+    numbered = enumerate(cells)
+    index = next((at for at, cell in numbered if cell.get("id") == update["cell"]), None)
+    code, add = update["code"], update["unsaved"] and update["code"]
+    if index is None:
+        return add_cell(cells, len(cells), update["cell"], update) if add else None
+    cell: dict[str, Any] = cells[index]
+    is_code = cell.get("cell_type") == "code"
+    if not add:
+        return cell if is_code else None
+    if not is_code or not code.startswith(source_of(cell)):
+        return add_cell(cells, index + 1, new_id(update["id"]), update)
+    cell["source"] = code
     return cell
 
 
-def add_cell(cells: list[Any], update: dict[str, Any]) -> dict[str, Any]:
-    """Add the cell at the notebook's end."""
+def add_cell(cells: list[Any], index: int, name: str, update: dict[str, Any]) -> dict[str, Any]:
+    """Add a cell with the code that was run."""
     mapping = type(update)  # nbformat reads and writes mappings of its own
-    fields = {"cell_type": "code", "id": update["cell"], "source": update["code"]}
+    fields = {"cell_type": "code", "id": name, "source": update["code"]}
     cell = mapping(**fields, metadata=mapping())
-    cells.append(cell)
+    cells.insert(index, cell)
     return cell
+
+
+def add_ids(notebook: dict[str, Any]) -> None:
+    """Give each cell an id, which version 4.5 of the format requires.
+
+    An id depends only on the notebook's content, so that each page and this program find the same
+    ones in a notebook of an earlier version.
+    """
+    if notebook.get("nbformat") != IDS_SINCE[0] or has_ids(notebook):
+        return
+    for index, cell in enumerate(notebook["cells"]):
+        cell["id"] = new_id(f"{index} {source_of(cell)}")
+    notebook["nbformat_minor"] = IDS_SINCE[1]
+
+
+def new_id(text: str) -> str:
+    """Return an id for a cell that depends only on this text."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:ID_CHARACTERS]
 
 
 def check(content: Any) -> None:
     """Raise NotANotebook unless the file's content is a notebook of version 4."""
-    is_notebook = isinstance(content, dict) and content.get("nbformat") == 4
-    if not is_notebook or not isinstance(content.get("cells"), list):
+    is_notebook = isinstance(content, dict) and content.get("nbformat") == IDS_SINCE[0]
+    cells = content.get("cells") if is_notebook else None
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise NotANotebook("it is not a notebook of version 4")
 
 
@@ -106,8 +125,12 @@ def with_count(update: Mapping[str, Any]) -> list[Any]:
     return outputs
 
 
-def write(path: Path, updates: Sequence[dict[str, Any]]) -> list[str]:
-    """Write the outputs into the file. Raises OSError, ValueError or NotANotebook."""
+def write(path: Path, updates: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Write the outputs into the file; return what `set_outputs` does as `written`.
+
+    `before` and `after` are the file's hashes, `after` only if no code was changed. Raises OSError,
+    ValueError or NotANotebook.
+    """
     # imported here, because the tests of `set_outputs` run without Jupyter
     from jupyter_core.paths import jupyter_data_dir  # noqa: PLC0415
     from nbformat import from_dict, v4  # noqa: PLC0415
@@ -115,26 +138,39 @@ def write(path: Path, updates: Sequence[dict[str, Any]]) -> list[str]:
     from nbformat.v4.rwbase import split_lines  # noqa: PLC0415
 
     target = path.resolve()
-    with target.open(encoding="utf-8") as file:
-        before = os.fstat(file.fileno())
-        content = json.load(file)
+    with target.open("rb") as file:
+        state = os.fstat(file.fileno())
+        before = hash_of(file)
+        file.seek(0)
+        with io.TextIOWrapper(file, encoding="utf-8") as text:
+            content = json.load(text)
     check(content)
     notebook = v4.to_notebook(content)
     del content  # a large notebook is not held twice
+    code = [source_of(cell) for cell in notebook["cells"]]
     with NotebookNotary(data_dir=jupyter_data_dir()) as notary:
         trusted = notary.check_signature(notebook)
         written = set_outputs(notebook, from_dict(updates))
         if written and trusted:
             notary.sign(notebook)
-    if written:
-        replace(target, split_lines(notebook), before)
-    return written
+    if not written:
+        return {"written": written, "before": before, "after": None}
+    same_code = code == [source_of(cell) for cell in notebook["cells"]]
+    after = replace(target, split_lines(notebook), state)
+    return {"written": written, "before": before, "after": after if same_code else None}
 
 
-def replace(target: Path, notebook: Mapping[str, Any], before: os.stat_result) -> None:
-    """Replace the file's content, in Jupyter's layout; `before` is its state when it was read.
+def hash_of(file: io.BufferedReader) -> str:
+    """Return the hash of a file's content as Jupyter Server's API has it."""
+    return hashlib.file_digest(file, "sha256").hexdigest()
 
-    Raises OSError if the file may not be changed, or has changed since it was read.
+
+def replace(target: Path, notebook: Mapping[str, Any], before: os.stat_result) -> str:
+    """Replace the file's content, in Jupyter's layout, and return its hash.
+
+    `before` is the file's state when it was read.
+
+    Raises OSError if it may not be changed, or has changed since it was read.
     """
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is read-only", str(target))
@@ -146,15 +182,18 @@ def replace(target: Path, notebook: Mapping[str, Any], before: os.stat_result) -
             file.write("\n")
             file.flush()
             os.fsync(handle)
+        with fresh.open("rb") as written:
+            digest = hash_of(written)
         check_unchanged(target, before)
         if is_replaceable(target, before):
             fresh.chmod(stat.S_IMODE(before.st_mode))
             fresh.replace(target)
-            return
+            return digest
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
     overwrite(target, fresh)
+    return digest
 
 
 def check_unchanged(target: Path, before: os.stat_result) -> None:
@@ -197,11 +236,11 @@ def main() -> int:
     path = Path(sys.argv[1])
     updates = json.load(sys.stdin.buffer)
     try:
-        written = write(path, updates)
+        result = write(path, updates)
     except (OSError, ValueError, NotANotebook) as error:
         print(f"{str(path)!r}: {error}", file=sys.stderr)
         return 1
-    json.dump({"written": written}, sys.stdout)
+    json.dump(result, sys.stdout)
     return 0
 
 

@@ -1,8 +1,8 @@
 """Writing of kept outputs into notebooks that no page has open.
 
-While a page is connected to the kernel, it has the outputs and saves them: the server writes
-nothing, so that no page finds its file changed. Otherwise the server writes them at intervals, when
-the cells are done, before the notebook is opened, and before the server ends.
+While a page is connected to the kernel, it has the outputs and saves them, so the server writes
+nothing. Otherwise the server writes them at intervals, before the notebook is opened, and before
+the server ends.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ TICK_S = 2.0
 GRACE_S = 10.0
 """Time without a page after which the server writes: a page that reloads is back before."""
 EVERY_S = 20.0
-OPENING_S = 60.0
-"""Time for a page that reads a notebook to connect to its kernel."""
 SHARE = 20
 """Writing takes at most one part in this many of the time: a large notebook is written rarely."""
 FAILED_EVERY_S = 60.0
@@ -42,23 +40,33 @@ PROGRAM = "spawner.node.jupyter.outputs.notebook_file"
 ListNotebooks = Callable[[], Awaitable[Sequence[tuple[str, str]]]]
 """Returns the kernel id and path, relative to the root folder, of each notebook with a kernel."""
 
+RenameNotebooks = Callable[[str, str], Awaitable[None]]
+"""Sets the paths of notebooks with a kernel after a rename of a notebook or a folder."""
+
 
 class WriteFailed(Exception):
     """The outputs could not be written; the message has the reason."""
 
 
 @dataclass
-class _Kernel:
-    """The notebooks of a kernel, and when they may be written, by the clock.
+class Written:
+    """The answer of the program: `cells` has the id of the cell for each execution's id.
 
-    `gone` are those that were found deleted or renamed, until a page opens or saves them again.
+    `before` and `after` are the file's hashes, `after` only if no code was changed.
     """
 
+    cells: dict[str, str]
+    before: str
+    after: str | None
+
+
+@dataclass
+class _Kernel:
+    """The notebooks of a kernel, when they may be written next, and the last failure."""
+
+    next_write: float
     paths: frozenset[str] = frozenset()
-    gone: set[str] = field(default_factory=set)
-    unwatched_since: float | None = None
-    opened_at: float = float("-inf")
-    next_write: float = float("-inf")
+    problem: str | None = None
 
 
 @dataclass
@@ -68,6 +76,7 @@ class OutputWriter:
     executions: Executions
     root: Path
     list_notebooks: ListNotebooks
+    rename_notebooks: RenameNotebooks
     clock: Callable[[], float] = time.monotonic
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _kernels: dict[str, _Kernel] = field(default_factory=dict)
@@ -93,9 +102,6 @@ class OutputWriter:
         """Write the outputs that the notebook lacks, unless a page has it open."""
         await self._update_paths()
         for kernel_id in self._kernels_of(path):
-            self._kernels[kernel_id].opened_at = self.clock()
-            self._kernels[kernel_id].gone.discard(path)
-        for kernel_id in self._kernels_of(path):
             await self._try_write(kernel_id)
 
     async def note_saved(self, path: str, cells: Iterable[Any]) -> None:
@@ -104,9 +110,13 @@ class OutputWriter:
         valid = [cell for cell in cells if isinstance(cell, Mapping)]
         self._drop_superseded(path)
         for kernel_id in self._kernels_of(path):
-            kernel = self._kernels[kernel_id]
-            kernel.gone.discard(path)
-            self.executions.note_saved(kernel_id, valid, only=len(kernel.paths) == 1)
+            self.executions.note_saved(kernel_id, valid)
+
+    async def note_renamed(self, old: str, new: str) -> None:
+        """Follow a renamed notebook or folder, which no page may have open."""
+        await self.rename_notebooks(old, new)
+        for kernel in self._kernels.values():
+            kernel.paths = frozenset(renamed(path, old, new) for path in kernel.paths)
 
     async def write_all(self) -> None:
         """Write everything, because the server ends; Slurm kills it if that takes too long."""
@@ -124,19 +134,21 @@ class OutputWriter:
         for kernel_id, path in await self.list_notebooks():
             found.setdefault(kernel_id, set()).add(path.strip("/"))
         for kernel_id, paths in found.items():
-            self._kernels.setdefault(kernel_id, _Kernel()).paths = frozenset(paths)
+            self._kernel(kernel_id).paths = frozenset(paths)
         wanted = self.executions.kernel_ids() | found.keys()
         self._kernels = {
             kernel_id: kernel for kernel_id, kernel in self._kernels.items() if kernel_id in wanted
         }
+
+    def _kernel(self, kernel_id: str) -> _Kernel:
+        return self._kernels.setdefault(kernel_id, _Kernel(self.clock() + GRACE_S))
 
     def _kernels_of(self, path: str) -> list[str]:
         return [kernel_id for kernel_id, kernel in self._kernels.items() if path in kernel.paths]
 
     def _drop_superseded(self, path: str) -> None:
         """Drop outputs of cells that were run again on another kernel of the same notebook."""
-        kernels = [one for one in self._kernels_of(path) if len(self._kernels[one].paths) == 1]
-        self.executions.drop_superseded(kernels)
+        self.executions.drop_superseded(self._kernels_of(path))
 
     def _is_open(self, kernel_id: str) -> bool:
         """Return whether a page has one of the kernel's notebooks open, with any kernel."""
@@ -144,84 +156,88 @@ class OutputWriter:
         return any(self.executions.is_watched(one) for one in {kernel_id}.union(*beside))
 
     def _is_due(self, kernel_id: str) -> bool:
-        kernel, now = self._kernels.setdefault(kernel_id, _Kernel()), self.clock()
+        kernel, now = self._kernel(kernel_id), self.clock()
         if self._is_open(kernel_id):
-            kernel.unwatched_since, kernel.opened_at = None, float("-inf")
+            kernel.next_write = max(kernel.next_write, now + GRACE_S)
             return False
-        if kernel.unwatched_since is None:
-            kernel.unwatched_since = now
-        waited = now - kernel.unwatched_since >= GRACE_S and now - kernel.opened_at >= OPENING_S
-        if not waited or not self.executions.unwritten(kernel_id):
-            return False
-        ended = all(one.done for one in self.executions.of_kernel(kernel_id))
-        return now >= kernel.next_write - (EVERY_S if ended else 0)
+        return now >= kernel.next_write and bool(self.executions.unwritten(kernel_id))
 
     async def _try_write(self, kernel_id: str, *, even_if_open: bool = False) -> None:
         """Write a kernel's outputs; a mistake of this program does not keep others from theirs."""
-        kernel = self._kernels.setdefault(kernel_id, _Kernel())
+        kernel = self._kernel(kernel_id)
         async with self.lock:
             if self._is_open(kernel_id) and not even_if_open:
                 return
             begin = self.clock()
             kernel.next_write = begin + FAILED_EVERY_S
             try:
-                complete = await self._write(kernel_id, kernel)
+                problem = await self._write(kernel_id, kernel)
             except Exception:
                 log.exception("outputs could not be written")
                 return
-            if complete:
+            if problem is None:
                 now = self.clock()
                 kernel.next_write = now + max(EVERY_S, SHARE * (now - begin))
+            elif problem != kernel.problem:
+                log.warning("outputs could not be written: %s", problem)
+            kernel.problem = problem
 
-    async def _write(self, kernel_id: str, kernel: _Kernel) -> bool:
-        """Write a kernel's outputs into its notebooks; return whether no notebook failed."""
+    async def _write(self, kernel_id: str, kernel: _Kernel) -> str | None:
+        """Write a kernel's outputs into its notebooks; return why a notebook failed, if one did."""
         for path in kernel.paths:
             self._drop_superseded(path)
         unwritten, version = self.executions.unwritten(kernel_id), self.executions.version
-        paths = kernel.paths - kernel.gone
-        if not unwritten or not paths:
-            return True
+        if not unwritten or not kernel.paths:
+            return None
         updates = [to_update(one, only=len(kernel.paths) == 1) for one in unwritten]
-        written, failed = set[str](), False
-        for path in paths:
+        places, problem = dict[str, str](), None
+        for path in kernel.paths:
             try:
-                written.update(await write_file(self.root / path, updates))
-            except FileNotFoundError as error:
-                log.warning("outputs are not written any more: %s", error)
-                kernel.gone.add(path)
+                written = await write_file(self.root / path, updates)
             except (OSError, WriteFailed) as error:
-                log.warning("outputs could not be written: %s", error)
-                failed = True
+                problem = str(error)
+                continue
+            places.update(written.cells)
+            if written.after is not None:
+                self.executions.writes.add(written.before, written.after)
         for execution in unwritten:
-            if execution.cell in written:
-                self.executions.note_written(execution, version)
-            elif not failed and not paths <= kernel.gone:
-                self._note_unplaced(execution, version, paths)
-        return not failed
+            if execution.id in places:
+                self.executions.note_written(execution, places[execution.id], version)
+            elif problem is None:
+                self._note_unplaced(execution, version, kernel.paths)
+        return problem
 
     def _note_unplaced(self, execution: Execution, version: int, paths: Iterable[str]) -> None:
         if not execution.written:
-            log.warning("outputs are not written: no cell of %r is certain", sorted(paths))
+            log.warning("outputs are not written: %r lacks the cell that was run", sorted(paths))
         self.executions.note_unplaced(execution, version)
+
+
+def renamed(path: str, old: str, new: str) -> str:
+    """Return the path of a file after a rename of it, or of a folder that contains it."""
+    if path == old or path.startswith(f"{old}/"):
+        return new + path[len(old) :]
+    return path
 
 
 def to_update(execution: Execution, *, only: bool) -> dict[str, Any]:
     """Return the request of the program in notebook_file.py for an execution.
 
+    A cell gets its number with all of its outputs, as JupyterLab does it: `is_in` relies on that.
     `only` means that the kernel has no other notebook, to which the cell could belong.
     """
     return {
-        "cell": execution.cell,
+        "id": execution.id,
+        "cell": execution.place,
         "code": execution.code,
-        "source": execution.file_code if only else execution.code,
-        "count": execution.count or None,
+        "count": execution.count if execution.done else None,
         "outputs": execution.outputs.to_json(),
         "unsaved": only and not execution.in_file,
     }
 
 
-async def write_file(path: Path, updates: list[dict[str, Any]]) -> list[str]:
-    """Write outputs into a file, by a program of its own, and return the ids of the cells.
+async def write_file(path: Path, updates: list[dict[str, Any]]) -> Written:
+    """Write outputs into a file, by a program of its own.
 
     Raises OSError or WriteFailed.
     """
@@ -236,8 +252,8 @@ async def write_file(path: Path, updates: list[dict[str, Any]]) -> list[str]:
             answer = await run_program([sys.executable, "-I", "-m", PROGRAM, str(path)], request)
     except TimeoutError:
         raise WriteFailed(f"{path}: it took longer than {PROGRAM_S:.0f} seconds") from None
-    written: list[str] = json.loads(answer)["written"]
-    return written
+    result = json.loads(answer)
+    return Written(result["written"], result["before"], result["after"])
 
 
 async def run_program(command: Sequence[str], request: bytes) -> bytes:

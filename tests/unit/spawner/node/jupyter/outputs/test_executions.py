@@ -9,7 +9,7 @@ import pytest
 
 from spawner.node.jupyter.outputs import cell_outputs
 from spawner.node.jupyter.outputs import executions as module
-from spawner.node.jupyter.outputs.executions import SAVED_CHARACTERS, Executions, cell_of_request
+from spawner.node.jupyter.outputs.executions import Executions, HiddenWrites, cell_of_request
 
 K = "kernel"
 
@@ -41,6 +41,11 @@ class Session:
     def finish(self, cell: str = "a") -> None:
         self.say("status", cell, execution_state="idle")
 
+    def write(self, index: int = 0) -> None:
+        """Note that the server wrote an execution into its cell."""
+        one = self.all.of_kernel(K)[index]
+        self.all.note_written(one, one.place, self.all.version)
+
     def unwritten(self) -> list[str]:
         return [one.cell for one in self.all.unwritten(K)]
 
@@ -56,7 +61,12 @@ def session() -> Session:
 
 def saved_cell(cell: str = "a", text: str = "output of a", count: int | None = 1) -> dict[str, Any]:
     outputs = [{"output_type": "stream", "name": "stdout", "text": [text]}]
-    return {"id": cell, "execution_count": count, "outputs": outputs}
+    return {**ran(cell), "execution_count": count, "outputs": outputs}
+
+
+def ran(cell: str) -> dict[str, Any]:
+    """Return a cell that was saved after it was run."""
+    return {"id": cell, "cell_type": "code", "source": f"code of {cell}"}
 
 
 def test_execution_goes_from_queued_to_done(session: Session) -> None:
@@ -103,29 +113,71 @@ def test_repeated_cell_replaces_its_execution(session: Session) -> None:
     assert (one["id"], one["outputs"]) == ("again", [])
 
 
-def test_skipped_cell_leaves_the_file_as_it_is(session: Session) -> None:
+@pytest.mark.parametrize("saved_first", [True, False])
+def test_skipped_cell_leaves_the_file_as_it_is(session: Session, saved_first: bool) -> None:
     session.request("a")
-    session.all.note_saved(K, [{"id": "a"}])
+    if saved_first:
+        session.all.note_saved(K, [ran("a")])
     session.say("status", execution_state="busy")
     session.finish()
+    if not saved_first:
+        assert session.unwritten() == ["a"]  # the file lacks its code
+        session.all.note_saved(K, [ran("a")])
     assert session.unwritten() == []
 
 
 def test_file_lacks_outputs_until_they_are_written(session: Session) -> None:
     session.request("a")
     assert session.unwritten() == ["a"]  # the file may lack the cell itself
-    session.all.note_saved(K, [{"id": "a"}])
+    session.all.note_saved(K, [ran("a")])
     assert session.unwritten() == []
     session.start()
     assert session.unwritten() == ["a"]
-    (one,) = session.all.unwritten(K)
-    session.all.note_written(one, session.all.version)
-    assert (session.unwritten(), one.saved) == ([], False)
+    session.write()
+    (one,) = session.all.of_kernel(K)
+    assert (session.unwritten(), one.complete) == ([], False)
     session.finish()
     assert session.unwritten() == ["a"]
-    session.all.note_written(one, session.all.version)
-    assert (session.unwritten(), one.saved) == ([], True)
+    session.write()
+    assert (session.unwritten(), one.complete) == ([], True)
     assert session.shown() == []
+
+
+@pytest.mark.parametrize(
+    ("source", "in_file"), [("code of a", True), ("code o", False), ("edited", False)]
+)
+def test_only_the_code_that_ran_shows_that_the_page_has_saved_it(
+    session: Session, source: str, in_file: bool
+) -> None:
+    session.request("a")
+    session.all.note_saved(K, [{"id": "a", "source": [source]}])
+    (one,) = session.all.of_kernel(K)
+    assert one.in_file == in_file
+    session.all.note_saved(K, [ran("a")])
+    session.all.note_saved(K, [{"id": "a", "source": "edited"}])
+    assert one.in_file
+
+
+def test_outputs_in_an_added_cell_are_shown_there(session: Session) -> None:
+    session.run("a")
+    (one,) = session.all.of_kernel(K)
+    session.all.disconnect(K, "page")
+    version = session.all.version
+    session.all.note_written(one, "added", version)
+    session.say("stream", name="stdout", text="late")
+    assert [shown["cell"] for shown in session.shown()] == ["added"]
+    assert [shown["cell"] for shown in session.shown("page")] == ["a"]
+    session.all.note_saved(K, [{**saved_cell("added"), "source": "code of a"}])
+    assert one.saved
+    session.all.note_saved(K, [saved_cell()])  # the page had not lost it
+    assert one.place == "a"
+
+
+def test_added_cell_that_is_run_replaces_the_execution(session: Session) -> None:
+    session.run("a")
+    session.all.note_written(session.all.of_kernel(K)[0], "added", session.all.version)
+    session.request("added")
+    assert [one.cell for one in session.all.of_kernel(K)] == ["added"]
 
 
 @pytest.mark.parametrize(
@@ -133,10 +185,11 @@ def test_file_lacks_outputs_until_they_are_written(session: Session) -> None:
     [
         (saved_cell(), []),
         (saved_cell(text="only the page has this"), []),
-        ({"id": "a", "execution_count": 1, "outputs": []}, []),  # captured by a widget
+        ({**ran("a"), "execution_count": 1, "outputs": []}, []),  # captured by a widget
+        ({"id": "a", "source": "edited", "execution_count": 1, "outputs": []}, []),
         (saved_cell(count=None), ["a"]),
         (saved_cell(count=7), ["a"]),
-        ({"id": "b"}, ["a"]),
+        (ran("b"), ["a"]),
     ],
 )
 def test_page_that_has_the_end_has_saved_all(
@@ -145,7 +198,6 @@ def test_page_that_has_the_end_has_saved_all(
     session.run("a")
     session.all.note_saved(K, [cell])
     assert session.unwritten() == lacks
-    assert session.all.of_kernel(K)[0].in_file == (cell["id"] == "a")
 
 
 def run_with_gap(session: Session) -> None:
@@ -228,12 +280,17 @@ def test_output_after_the_page_has_saved_is_lacking_again(session: Session) -> N
 
 def test_page_that_overwrites_what_was_written_makes_the_file_lack_it(session: Session) -> None:
     session.run("a")
-    session.all.note_written(session.all.of_kernel(K)[0], session.all.version)
+    session.write()
     assert session.unwritten() == []
-    session.all.note_saved(K, [saved_cell(count=None)], only=False)
-    assert session.unwritten() == []  # it may be the cell of the kernel's other notebook
     session.all.note_saved(K, [saved_cell(count=None)])
     assert session.unwritten() == ["a"]
+
+
+def test_what_a_page_has_saved_stays_as_pages_save_it_later(session: Session) -> None:
+    session.run("a")
+    session.all.note_saved(K, [saved_cell()])
+    session.all.note_saved(K, [saved_cell(count=None)])  # the user has reverted the notebook
+    assert session.unwritten() == []
 
 
 def test_page_open_when_the_kernel_restarts_saves_what_it_has(session: Session) -> None:
@@ -245,52 +302,11 @@ def test_page_open_when_the_kernel_restarts_saves_what_it_has(session: Session) 
     assert session.unwritten() == []
 
 
-def old_cell(code: str = "code of a", count: int = 1) -> dict[str, Any]:
-    """Return a cell as notebooks without ids have it."""
-    cell = {**saved_cell(count=count), "cell_type": "code", "source": code}
-    del cell["id"]
-    return cell
-
-
-def test_cell_without_id_is_found_by_its_code(session: Session) -> None:
-    session.run("a")
-    session.all.note_saved(K, [old_cell("other"), old_cell(), {"cell_type": "raw"}])
-    assert session.unwritten() == []
-    assert session.all.of_kernel(K)[0].in_file
-
-
-def test_two_cells_with_the_same_code_are_not_confused(session: Session) -> None:
-    session.run("a")
-    session.all.note_saved(K, [old_cell(), old_cell()])
-    assert not session.all.of_kernel(K)[0].in_file
-
-
-def test_cell_without_id_that_another_page_ran_again_is_kept_once(session: Session) -> None:
-    session.request("a")
-    session.start("a")
-    header = {"msg_id": "run-again", "session": "other"}
-    session.all.request(K, header, "id of the other page", "code of a")
-    session.start("again", count=2)
-    session.say("stream", "again", name="stdout", text="output of a")
-    session.finish("again")
-    session.all.note_saved(K, [old_cell(count=2)])
-    assert session.unwritten() == []
-    assert [one.id for one in session.all.of_kernel(K)] == ["run-again"]
-
-
-def test_code_that_the_page_saved_last_is_known(session: Session) -> None:
-    session.run("a")
-    assert session.all.of_kernel(K)[0].file_code == "code of a"
-    session.all.note_saved(K, [{**saved_cell(), "source": ["edited ", "since"]}])
-    assert session.all.of_kernel(K)[0].file_code == "edited since"
-
-
 def test_very_long_code_is_not_kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CODE_CHARACTERS", 3)
     session.run("a")
-    session.all.note_saved(K, [{**saved_cell(), "source": "long"}])
     (one,) = session.all.of_kernel(K)
-    assert (one.code, one.file_code) == ("", "")
+    assert one.code == ""
 
 
 def test_cleared_outputs_are_forgotten(session: Session) -> None:
@@ -331,7 +347,7 @@ def test_replaced_connection_may_have_lost_messages(session: Session) -> None:
 
 def test_lost_page_changes_nothing_for_others(session: Session) -> None:
     session.run("a")
-    session.all.note_written(session.all.of_kernel(K)[0], session.all.version)
+    session.write()
     session.run("b")
     version = session.all.version
     session.all.disconnect(K, "page")
@@ -343,7 +359,7 @@ def test_kernel_that_ends_ends_its_executions(session: Session) -> None:
     session.request("a")
     session.request("b")
     session.start()
-    session.all.note_saved(K, [{"id": "a"}, {"id": "b"}])
+    session.all.note_saved(K, [ran("a"), ran("b")])
     session.all.end(K)
     assert {one["state"] for one in session.shown(since=1)} == {"done"}
     assert session.unwritten() == ["a"]
@@ -362,7 +378,7 @@ def test_display_of_an_earlier_cell_is_updated(session: Session) -> None:
     session.start()
     session.say("display_data", data={"text/plain": "0"}, transient={"display_id": "d"})
     session.finish()
-    session.all.note_written(session.all.of_kernel(K)[0], session.all.version)
+    session.write()
     session.run("b")
     session.say("update_display_data", "b", data={"text/plain": "1"}, transient={"display_id": "d"})
     assert session.unwritten() == ["a", "b"]
@@ -373,7 +389,7 @@ def test_kept_outputs_are_bounded(session: Session, monkeypatch: pytest.MonkeyPa
     for number in range(10):
         session.run(f"cell-{number}", "x" * 10_000 + "end")
         if number == 5:
-            session.all.note_written(session.all.of_kernel(K)[5], session.all.version)
+            session.write(5)
     kept = session.all.of_kernel(K)
     assert [one.cell for one in kept] == [f"cell-{n}" for n in range(10) if n != 5]
     assert sum(one.size for one in kept) <= 50_000
@@ -396,17 +412,44 @@ def test_shortened_outputs_are_no_change_for_pages(
     assert session.unwritten() == ["a", "b"]
 
 
-def test_code_and_its_saved_version_count(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_counts(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT_BYTES", 5000)
-    session.run("a")
-    session.all.note_saved(K, [{**saved_cell(count=None), "source": "y" * 4000}])
     for cell in ("b", "c"):
         session.all.request(K, {"msg_id": f"run-{cell}", "session": "page"}, cell, "z" * 3000)
         session.start(cell)
         session.finish(cell)
     assert [one.cell for one in session.all.of_kernel(K)] == ["c"]
+
+
+def test_writes_are_hidden_from_pages_that_know_the_notebook_before() -> None:
+    writes = HiddenWrites()
+    writes.add("saved", "written")
+    writes.add("written", "again")
+    assert [writes.hash_for_pages(one) for one in ("saved", "written", "again")] == ["saved"] * 3
+    assert writes.hash_for_pages("of another program") == "of another program"
+
+
+def test_hidden_writes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HIDDEN_WRITES", 1)
+    writes = HiddenWrites()
+    writes.add("a", "b")
+    writes.add("c", "d")
+    assert [writes.hash_for_pages(one) for one in "bd"] == ["b", "c"]
+
+
+@pytest.mark.parametrize(("saved", "known"), [(True, "before"), (False, "after")])
+def test_write_is_hidden_only_while_its_outputs_are_kept(
+    session: Session, monkeypatch: pytest.MonkeyPatch, saved: bool, known: str
+) -> None:
+    monkeypatch.setattr(module, "KEPT_EXECUTIONS", 1)
+    session.run("a")
+    session.write()
+    session.all.writes.add("before", "after")
+    if saved:
+        session.all.note_saved(K, [saved_cell()])
+    session.run("b")
+    assert [one.cell for one in session.all.of_kernel(K)] == ["b"]
+    assert session.all.writes.hash_for_pages("after") == known
 
 
 @pytest.mark.parametrize(
@@ -420,23 +463,3 @@ def test_code_and_its_saved_version_count(
 )
 def test_only_cells_of_notebooks_are_kept(metadata: dict[str, Any], cell: str | None) -> None:
     assert cell_of_request(metadata) == cell
-
-
-def test_code_that_a_page_saved_half_typed_is_known_when_the_cell_is_run(session: Session) -> None:
-    session.all.note_saved(K, [{**saved_cell(), "source": "code o"}])
-    session.request("a")
-    (execution,) = session.all.of_kernel(K)
-    assert (execution.code, execution.file_code) == ("code of a", "code o")
-    assert not execution.in_file
-
-
-@pytest.mark.parametrize(
-    ("length", "only"), [(SAVED_CHARACTERS + 1, True), (10, False)], ids=["too long", "two books"]
-)
-def test_code_of_a_long_notebook_or_of_several_is_not_kept(
-    session: Session, length: int, only: bool
-) -> None:
-    session.all.note_saved(K, [{**saved_cell(), "source": "x" * length}], only=only)
-    session.request("a")
-    (execution,) = session.all.of_kernel(K)
-    assert execution.file_code == "code of a"

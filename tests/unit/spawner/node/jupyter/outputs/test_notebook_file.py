@@ -12,7 +12,9 @@ import pytest
 
 from spawner.node.jupyter.outputs.notebook_file import (
     NotANotebook,
+    add_ids,
     check,
+    hash_of,
     replace,
     set_outputs,
 )
@@ -29,91 +31,69 @@ def notebook(*cells: dict[str, Any], minor: int = 5) -> dict[str, Any]:
 
 def update(cell: str = "a", *, unsaved: bool = False, **over: Any) -> dict[str, Any]:
     outputs = [{"output_type": "stream", "name": "stdout", "text": "new"}]
-    made = {"cell": cell, "source": "print(1)", "count": 7, "outputs": outputs, "unsaved": unsaved}
-    return {"code": over.get("source", made["source"]), **made, **over}
+    made = {"id": f"run-{cell}", "cell": cell, "code": "print(1)", "count": 7, "outputs": outputs}
+    return {**made, "unsaved": unsaved, **over}
 
 
 def is_unchanged(cell: dict[str, Any]) -> bool:
     return bool(cell["outputs"] == ["old"] and cell["execution_count"] == 1)
 
 
-def test_cell_that_was_saved_half_typed_gets_the_code_that_ran() -> None:
-    book = notebook(cell("a", "prin"))
-    ran = {"source": "prin", "code": "print(1)"}
-    assert set_outputs(book, [update(unsaved=True, **ran)]) == ["a"]
-    assert book["cells"][0]["source"] == "print(1)"
+def sources(book: dict[str, Any]) -> list[str]:
+    return [cell["source"] for cell in book["cells"]]
 
 
-def test_cell_that_was_edited_and_saved_since_keeps_its_code() -> None:
-    book = notebook(cell("a", "edited"))
-    ran = {"source": "edited", "code": "print(1)"}
-    assert set_outputs(book, [update(**ran)]) == ["a"]
-    assert book["cells"][0]["source"] == "edited"
-
-
-def test_cell_with_the_id_gets_the_outputs() -> None:
-    book = notebook(cell("b"), cell("a", "changed since"))
-    assert set_outputs(book, [update(source="changed since")]) == ["a"]
+@pytest.mark.parametrize("source", ["print(1)", "edited and saved since", ""])
+def test_cell_with_the_id_gets_the_outputs_and_keeps_its_code(source: str) -> None:
+    book = notebook(cell("b"), cell("a", source))
+    assert set_outputs(book, [update()]) == {"run-a": "a"}
     assert is_unchanged(book["cells"][0])
     assert book["cells"][1]["outputs"] == update()["outputs"]
     assert book["cells"][1]["execution_count"] == 7
-    assert book["cells"][1]["source"] == "changed since"
+    assert book["cells"][1]["source"] == source
 
 
-@pytest.mark.parametrize("unsaved", [True, False])
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [cell("a", "changed elsewhere")],
-        [cell("a", kind="markdown")],
-        [cell("a"), cell("a")],
-    ],
-)
-def test_uncertain_cell_is_left_alone(cells: list[dict[str, Any]], unsaved: bool) -> None:
+@pytest.mark.parametrize("source", ["", "prin", ["print", "(1)"]])
+def test_cell_that_was_saved_half_typed_gets_the_code_that_ran(source: Any) -> None:
+    book = notebook(cell("a", source))
+    assert set_outputs(book, [update(unsaved=True)]) == {"run-a": "a"}
+    assert "".join(book["cells"][0]["source"]) == "print(1)"
+
+
+@pytest.mark.parametrize("other", [cell("a", "other code"), cell("a", "print(1)", "markdown")])
+def test_code_that_ran_replaces_no_other_code(other: dict[str, Any]) -> None:
+    book = notebook(copy.deepcopy(other), cell("b"))
+    added = set_outputs(book, [update(unsaved=True)])["run-a"]
+    assert book["cells"][0] == other
+    assert (book["cells"][1]["id"], book["cells"][1]["source"]) == (added, "print(1)")
+    assert added not in {"a", "b"}
+    assert len(book["cells"]) == 3
+
+
+@pytest.mark.parametrize("cells", [[cell("a", kind="markdown")], [cell("b")], []])
+def test_cell_that_was_deleted_or_converted_stays_so(cells: list[dict[str, Any]]) -> None:
     book = notebook(*cells)
     before = copy.deepcopy(book)
-    assert set_outputs(book, [update(unsaved=unsaved)]) == []
+    assert set_outputs(book, [update()]) == {}
     assert book == before
 
 
-@pytest.mark.parametrize("source", ["", "x = 1"])
-def test_code_that_was_not_kept_changes_nothing(source: str) -> None:
-    book, old = notebook(cell("a", source)), notebook(cell(None, source), minor=4)
-    for one in (book, old):
-        assert set_outputs(one, [update(source="", unsaved=True)]) == []
-        assert [each["source"] for each in one["cells"]] == [source]
-        assert is_unchanged(one["cells"][0])
+def test_first_of_two_cells_with_the_id_gets_the_outputs() -> None:
+    book = notebook(cell("a"), cell("a"))
+    set_outputs(book, [update()])
+    assert [is_unchanged(one) for one in book["cells"]] == [False, True]
 
 
-@pytest.mark.parametrize("source", ["print(1)", ["print", "(1)"]])
-def test_cell_of_an_old_notebook_is_found_by_its_code(source: Any) -> None:
-    book = notebook(cell(None, "other"), cell(None, source), minor=4)
-    assert set_outputs(book, [update(unsaved=True)]) == ["a"]
-    assert [is_unchanged(one) for one in book["cells"]] == [True, False]
-
-
-@pytest.mark.parametrize("sources", [["print(1)", "print(1)"], ["other"]])
-def test_old_notebook_without_the_only_cell_is_left_alone(sources: list[str]) -> None:
-    book = notebook(*(cell(None, source) for source in sources), minor=4)
-    assert set_outputs(book, [update(unsaved=True)]) == []
-    assert [is_unchanged(one) for one in book["cells"]] == [True] * len(sources)
-
-
-def test_empty_cell_that_was_not_saved_since_it_was_run_gets_its_code() -> None:
-    book = notebook(cell("a", ""))
-    assert set_outputs(book, [update(unsaved=True)]) == ["a"]
-    assert book["cells"][0]["source"] == "print(1)"
-
-
-def test_deleted_cell_stays_deleted() -> None:
-    book = notebook(cell("b"))
-    assert set_outputs(book, [update()]) == []
-    assert len(book["cells"]) == 1
+def test_code_that_was_not_kept_changes_no_code() -> None:
+    book = notebook(cell("a", "x = 1"))
+    updates = [update(code="", unsaved=True), update("b", code="", unsaved=True)]
+    assert set_outputs(book, updates) == {"run-a": "a"}
+    assert sources(book) == ["x = 1"]
 
 
 def test_cell_that_was_never_saved_is_added_at_the_end() -> None:
     book = notebook(cell("b"))
-    assert set_outputs(book, [update(unsaved=True)]) == ["a"]
+    assert set_outputs(book, [update(unsaved=True)]) == {"run-a": "a"}
     assert book["cells"][1] == {
         "cell_type": "code",
         "id": "a",
@@ -122,6 +102,30 @@ def test_cell_that_was_never_saved_is_added_at_the_end() -> None:
         "execution_count": 7,
         "outputs": update()["outputs"],
     }
+
+
+def test_cells_of_an_earlier_format_get_the_same_ids_each_time() -> None:
+    books = [notebook(cell(None), cell(None, source), minor=4) for source in ("p", ["p"])]
+    for book in books:
+        add_ids(book)
+    first, second = ([one["id"] for one in book["cells"]] for book in books)
+    assert first == second
+    assert len(set(first)) == 2
+    assert [book["nbformat_minor"] for book in books] == [5, 5]
+
+
+def test_notebook_of_an_earlier_format_gets_outputs_by_these_ids() -> None:
+    book, shown = (notebook(cell(None), cell(None), minor=4) for _ in range(2))
+    add_ids(shown)
+    set_outputs(book, [update(shown["cells"][1]["id"])])
+    assert [is_unchanged(one) for one in book["cells"]] == [True, False]
+
+
+@pytest.mark.parametrize("book", [notebook(cell("a")), {**notebook(cell(None)), "nbformat": 3}])
+def test_ids_are_added_to_earlier_versions_of_format_4_only(book: dict[str, Any]) -> None:
+    before = copy.deepcopy(book)
+    add_ids(book)
+    assert book == before
 
 
 def test_result_without_a_number_gets_the_cell_s() -> None:
@@ -136,7 +140,10 @@ def test_result_without_a_number_gets_the_cell_s() -> None:
     assert book["cells"][0]["outputs"][0]["execution_count"] == 7
 
 
-@pytest.mark.parametrize("content", [[], {}, {"nbformat": 3}, {"nbformat": 4, "cells": {}}])
+@pytest.mark.parametrize(
+    "content",
+    [[], {}, {"nbformat": 3}, {"nbformat": 4, "cells": {}}, {"nbformat": 4, "cells": [1]}],
+)
 def test_other_files_are_refused(content: Any) -> None:
     with pytest.raises(NotANotebook, match="not a notebook"):
         check(content)
@@ -152,7 +159,9 @@ def file(tmp_path: Path) -> Path:
 
 def test_file_is_replaced_in_one_step(file: Path) -> None:
     before = file.stat()
-    replace(file, {"b": 1, "a": "é"}, before)
+    digest = replace(file, {"b": 1, "a": "é"}, before)
+    with file.open("rb") as content:
+        assert digest == hash_of(content)
     assert file.read_text() == '{\n "a": "é",\n "b": 1\n}\n'
     assert file.stat().st_mode & 0o777 == 0o640
     assert file.stat().st_ino != before.st_ino

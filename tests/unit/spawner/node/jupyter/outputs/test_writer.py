@@ -19,9 +19,10 @@ from spawner.node.jupyter.outputs.writer import (
     EVERY_S,
     FAILED_EVERY_S,
     GRACE_S,
-    OPENING_S,
     OutputWriter,
     WriteFailed,
+    Written,
+    renamed,
     run_program,
     write_file,
 )
@@ -40,23 +41,32 @@ class Session:
         self.notebooks: list[tuple[str, str]] = [(K, PATH)]
         self.written: list[tuple[Path, list[dict[str, Any]]]] = []
         self.failures: dict[str, Exception] = {}
-        self.places: list[str] | None = None
+        self.places: dict[str, str] | None = None
+        self.after: str | None = "after"
         self.takes_s = 0.0
+        self.renamed: list[tuple[str, str]] = []
         self.writer = OutputWriter(
-            self.executions, Path("/home/alice"), self.list_notebooks, lambda: self.now
+            self.executions,
+            Path("/home/alice"),
+            self.list_notebooks,
+            self.rename_notebooks,
+            lambda: self.now,
         )
 
     async def list_notebooks(self) -> Sequence[tuple[str, str]]:
         return self.notebooks
 
-    async def write_file(self, path: Path, updates: list[dict[str, Any]]) -> list[str]:
+    async def rename_notebooks(self, old: str, new: str) -> None:
+        self.renamed.append((old, new))
+
+    async def write_file(self, path: Path, updates: list[dict[str, Any]]) -> Written:
         """Write all cells, or those in `places`."""
         if path.name in self.failures:
             raise self.failures[path.name]
         self.now += self.takes_s
         self.written.append((path, updates))
-        cells = [update["cell"] for update in updates]
-        return cells if self.places is None else self.places
+        cells = {update["id"]: update["cell"] for update in updates}
+        return Written(cells if self.places is None else self.places, "before", self.after)
 
     def run_cell(self, cell: str = "a", *, done: bool = True) -> None:
         header = {"msg_id": f"run-{cell}", "session": "page"}
@@ -108,7 +118,10 @@ async def test_running_cell_is_written_at_intervals_and_at_its_end(session: Sess
     assert await session.pass_time(EVERY_S - 1) == 1
     assert await session.pass_time(1) == 2
     session.say("status", execution_state="idle")
-    assert await session.pass_time(0) == 3
+    assert await session.pass_time(EVERY_S - 1) == 2
+    assert await session.pass_time(1) == 3
+    counts = [update["count"] for _, (update,) in session.written]
+    assert counts == [None, None, 1]  # a number means that the outputs are complete
 
 
 async def test_notebook_that_takes_long_is_written_rarely(session: Session) -> None:
@@ -132,17 +145,40 @@ async def test_notebook_gets_its_outputs_before_it_is_opened(session: Session) -
     assert len(session.written) == 1
 
 
-async def test_notebook_being_opened_is_not_changed(session: Session) -> None:
-    session.run_cell(done=False)
+async def test_page_that_reloads_finds_its_file_unchanged(session: Session) -> None:
+    session.run_cell()
+    await session.pass_time(0)
     session.close_page()
-    await session.pass_time(GRACE_S)
-    await session.writer.prepare_to_open(PATH)
-    session.say("status", execution_state="idle")
-    assert await session.pass_time(OPENING_S - 1) == 1
-    session.executions.connect(K, "new page")
-    assert await session.pass_time(3600) == 1
-    session.executions.disconnect(K, "new page")
-    assert await session.pass_time(GRACE_S) == 2
+    assert await session.pass_time(GRACE_S - 1) == 0
+    session.executions.connect(K, "page")
+    assert await session.pass_time(3600) == 0
+
+
+@pytest.mark.parametrize(("after", "known"), [("after", "before"), (None, "after")])
+async def test_write_is_hidden_from_pages_unless_it_changes_code(
+    session: Session, after: str | None, known: str
+) -> None:
+    session.after = after
+    session.run_cell()
+    await session.writer.write_all()
+    assert session.executions.writes.hash_for_pages("after") == known
+
+
+async def test_outputs_follow_a_renamed_notebook(session: Session) -> None:
+    session.run_cell()
+    await session.pass_time(0)
+    session.notebooks = []  # its kernel has ended
+    await session.writer.note_renamed("folder", "moved")
+    await session.writer.write_all()
+    assert [path for path, _ in session.written] == [Path("/home/alice/moved/a.ipynb")]
+    assert session.renamed == [("folder", "moved")]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"), [("a", "b"), ("a/x.ipynb", "b/x.ipynb"), ("ab", "ab"), ("c/a", "c/a")]
+)
+def test_renamed_path(path: str, expected: str) -> None:
+    assert renamed(path, "a", "b") == expected
 
 
 async def test_page_on_another_kernel_counts_as_open(session: Session) -> None:
@@ -159,23 +195,21 @@ async def test_failed_writing_is_tried_again(session: Session) -> None:
     session.failures["a.ipynb"] = WriteFailed("no space left")
     assert await session.pass_time(GRACE_S) == 0
     session.failures.clear()
-    assert await session.pass_time(FAILED_EVERY_S - EVERY_S - 1) == 0
+    assert await session.pass_time(FAILED_EVERY_S - 1) == 0
     assert await session.pass_time(1) == 1
 
 
-@pytest.mark.parametrize("returns", ["opened", "saved"])
-async def test_deleted_notebook_is_not_tried_again(session: Session, returns: str) -> None:
+async def test_notebook_that_is_missing_gets_its_outputs_when_it_is_back(
+    session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
     session.run_cell()
     session.close_page()
-    session.failures["a.ipynb"] = FileNotFoundError("none")
-    await session.pass_time(GRACE_S)
+    session.failures["a.ipynb"] = FileNotFoundError("it is missing")
+    for _ in range(3):
+        assert await session.pass_time(FAILED_EVERY_S) == 0
+    assert caplog.text.count("it is missing") == 1
     session.failures.clear()
-    assert await session.pass_time(3600) == 0
-    if returns == "opened":
-        await session.writer.prepare_to_open(PATH)
-    else:
-        await session.writer.note_saved(PATH, [])
-    assert await session.pass_time(3600) == 1
+    assert await session.pass_time(FAILED_EVERY_S) == 1
 
 
 async def test_failure_of_one_notebook_does_not_stop_others(session: Session) -> None:
@@ -198,17 +232,16 @@ async def test_mistake_with_one_kernel_does_not_stop_others(session: Session) ->
 
 
 async def test_outputs_without_a_place_wait_for_a_save(session: Session) -> None:
-    session.places = []
+    session.places = {}
     session.run_cell()
     session.close_page()
     assert await session.pass_time(GRACE_S) == 1
     assert await session.pass_time(3600) == 1
     (execution,) = session.executions.of_kernel(K)
-    assert not execution.saved
     await session.writer.note_saved(PATH, [{"id": "a", "source": "code", "outputs": []}])
     session.places = None
     assert await session.pass_time(3600) == 2
-    assert execution.saved
+    assert execution.complete
 
 
 async def test_cell_run_again_on_a_new_kernel_is_not_overwritten(session: Session) -> None:
@@ -225,9 +258,8 @@ async def test_cell_run_again_on_a_new_kernel_is_not_overwritten(session: Sessio
 async def test_server_that_ends_does_not_wait_for_ever(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def hang(*_: Any) -> list[str]:
+    async def hang(*_: Any) -> None:
         await anyio.sleep_forever()
-        return []
 
     monkeypatch.setattr(module, "write_file", hang)
     monkeypatch.setattr(module, "END_S", 0.01)
@@ -250,7 +282,7 @@ async def test_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 async def test_saved_notebook_is_not_written(session: Session) -> None:
     session.run_cell()
     outputs = [{"output_type": "stream", "name": "stdout", "text": "text"}]
-    cells = [{"id": "a", "execution_count": 1, "outputs": outputs}, "broken"]
+    cells = [{"id": "a", "source": "code", "execution_count": 1, "outputs": outputs}, "broken"]
     await session.writer.note_saved(PATH, cells)
     session.close_page()
     await session.writer.write_all()
@@ -279,12 +311,12 @@ async def test_half_of_a_surrogate_pair_is_replaced(
 
     async def run(command: Sequence[str], request: bytes) -> bytes:
         requests.extend([command[-1], json.loads(request)])
-        return b'{"written": ["a"]}'
+        return b'{"written": {"run": "a"}, "before": "b", "after": null}'
 
     monkeypatch.setattr(module, "run_program", run)
     file = tmp_path / "é.ipynb"
     file.write_text("{}")
-    assert await write_file(file, [{"text": "é \ud83d."}]) == ["a"]
+    assert await write_file(file, [{"text": "é \ud83d."}]) == Written({"run": "a"}, "b", None)
     assert requests == [str(file), [{"text": "é ?."}]]
 
 
