@@ -55,6 +55,21 @@ describe('running a cell', () => {
     expect(calls).toHaveLength(1);
   });
 
+  it('saves again if a cell is done during a save', async () => {
+    const tookMs = 100;
+    const { calls, run, actions, panel, model } = opened(async () => {
+      await new Promise((done) => setTimeout(done, tookMs));
+      model.dirty = false;
+    });
+    run();
+    await vi.advanceTimersByTimeAsync(SAVE_DELAY_MS);
+    actions.executed.emit({ notebook: panel.content, cell: codeCell('a') });
+    await vi.advanceTimersByTimeAsync(tookMs);
+    expect(model.dirty).toBe(true);
+    await vi.advanceTimersByTimeAsync(10 * SAVE_DELAY_MS);
+    expect(calls).toHaveLength(2);
+  });
+
   it('saves a notebook rarely that takes long', async () => {
     const tookMs = 5000;
     const { calls, run } = opened(() => new Promise((done) => setTimeout(done, tookMs)));

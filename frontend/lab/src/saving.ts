@@ -10,6 +10,9 @@ export const SHARE = 3;
 
 interface Saving {
   waits: boolean;
+  running: boolean;
+  /** A cell was run or done during the running save, which may lack it. */
+  changed: boolean;
   tookMs: number;
   endedMs: number;
   /** The last attempt failed, or the user cancelled JupyterLab's question about a conflict. */
@@ -27,21 +30,33 @@ export function saveOnRun(
     if (panel === undefined) return;
     const saving = savings.get(panel) ?? newSaving(panel);
     savings.set(panel, saving);
-    if (saving.waits || saving.refused) return;
-    saving.waits = true;
-    const rest = saving.endedMs + SHARE * saving.tookMs - performance.now();
-    setTimeout(() => void save(panel, saving), Math.max(SAVE_DELAY_MS, rest));
+    if (saving.running) saving.changed = true;
+    else if (!saving.refused) wait(panel, saving);
   };
   events.executionScheduled.connect((_, { notebook }) => schedule(notebook));
   events.executed.connect((_, { notebook }) => schedule(notebook));
 }
 
 function newSaving({ context }: NotebookPanel): Saving {
-  const saving = { waits: false, tookMs: 0, endedMs: 0, refused: false };
+  const saving = {
+    waits: false,
+    running: false,
+    changed: false,
+    tookMs: 0,
+    endedMs: 0,
+    refused: false,
+  };
   context.saveState.connect((_, state) => {
     if (state === 'completed') saving.refused = false;
   });
   return saving;
+}
+
+function wait(panel: NotebookPanel, saving: Saving): void {
+  if (saving.waits) return;
+  saving.waits = true;
+  const rest = saving.endedMs + SHARE * saving.tookMs - performance.now();
+  setTimeout(() => void save(panel, saving), Math.max(SAVE_DELAY_MS, rest));
 }
 
 async function save(panel: NotebookPanel, saving: Saving): Promise<void> {
@@ -50,6 +65,8 @@ async function save(panel: NotebookPanel, saving: Saving): Promise<void> {
   if (panel.isDisposed || !context.canSave || context.model.readOnly || !context.model.dirty)
     return;
   const begin = performance.now();
+  saving.running = true;
+  saving.changed = false;
   try {
     await context.save();
   } catch {
@@ -57,4 +74,8 @@ async function save(panel: NotebookPanel, saving: Saving): Promise<void> {
   }
   saving.endedMs = performance.now();
   saving.tookMs = saving.endedMs - begin;
+  saving.running = false;
+  if (!saving.changed || panel.isDisposed) return;
+  context.model.dirty = true; // JupyterLab considers changes during a save as saved
+  if (!saving.refused) wait(panel, saving);
 }
