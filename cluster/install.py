@@ -25,7 +25,7 @@ PACKAGES = (
     *(
         "mariadb-server",
         "nginx-light",
-        "chromium-headless-shell",
+        "chromium",
         "sudo",
         "iproute2",
         "util-linux",
