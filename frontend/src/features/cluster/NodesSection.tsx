@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { SegmentedControl, Skeleton } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { useCallback } from 'react';
+import { useCallback, useState } from 'react';
 import type { Cluster } from '@/api/types';
 import classes from './Cluster.module.css';
 import { NodeDetails } from './NodeDetails';
@@ -31,6 +31,11 @@ export function NodesSection({ cluster, nodes, search }: Props) {
     (node: string | undefined): void => go((now) => withChange(now, { node })),
     [go],
   );
+  const [cleared, setCleared] = useState(0);
+  const clear = (): void => {
+    setCleared(cleared + 1);
+    go(unfiltered(search));
+  };
   const showView = (view: View): void =>
     go(withChange(search, { view: view === 'table' ? view : undefined }));
   return (
@@ -50,12 +55,13 @@ export function NodesSection({ cluster, nodes, search }: Props) {
           ]}
         />
       </div>
-      <NodeFilters cluster={cluster} count={nodes.matching} search={search} go={go} />
+      {/* A search that was typed just before must not follow the click that clears the filters. */}
+      <NodeFilters key={cleared} cluster={cluster} count={nodes.matching} search={search} go={go} />
       <div className={classes.split} data-open={search.node !== undefined}>
         {nodes.matching === undefined ? (
           <Skeleton height={360} radius="lg" aria-label={t`Loading`} />
         ) : nodes.matching === 0 ? (
-          <NoneLeft search={search} go={go} />
+          <NoneLeft isFiltered={isFiltered(search)} clear={clear} />
         ) : search.view === 'table' ? (
           <Table nodes={nodes} search={search} go={go} />
         ) : (
@@ -92,8 +98,8 @@ function Table({ nodes: { table }, search, go }: ViewProps & { nodes: Nodes }) {
   );
 }
 
-function NoneLeft({ search, go }: ViewProps) {
-  if (!isFiltered(search))
+function NoneLeft({ isFiltered, clear }: { isFiltered: boolean; clear: () => void }) {
+  if (!isFiltered)
     return (
       <p className={classes.quiet}>
         <Trans>This cluster has no nodes.</Trans>
@@ -103,7 +109,7 @@ function NoneLeft({ search, go }: ViewProps) {
     <p className={classes.quiet}>
       <Trans>
         No matching nodes.{' '}
-        <button type="button" className={classes.link} onClick={() => go(unfiltered(search))}>
+        <button type="button" className={classes.link} onClick={clear}>
           Show all nodes
         </button>
       </Trans>
