@@ -111,6 +111,7 @@ NODES = "the program of a recorded session; what it reports is in the session's 
 OWN_PREFERENCES = "one's own appearance and notifications; it grants and forbids nothing"
 OWN_SETUPS = "a form that was filled in, kept for oneself; starting with it is recorded"
 OWN_FILES = "one's own files in one's own home, as in a terminal; deleting is recorded"
+OWN_APPS = "a program of one's own, as if started in a terminal"
 NOT_RECORDED: dict[tuple[str, str], str] = {
     ("POST", f"{V1}/login/device"): "waits for its user, whose decision is recorded",
     ("POST", f"{V1}/login/device/find"): "shows what waits, and changes nothing",
@@ -140,6 +141,9 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("PUT", f"{V1}/files/uploads/{{upload_id}}"): OWN_FILES,
     ("POST", f"{V1}/files/uploads/{{upload_id}}/complete"): OWN_FILES,
     ("DELETE", f"{V1}/files/uploads/{{upload_id}}"): OWN_FILES,
+    ("PUT", f"{V1}/sessions/{{session_id}}/apps/{{name}}"): OWN_APPS,
+    ("DELETE", f"{V1}/sessions/{{session_id}}/apps/{{name}}"): OWN_APPS,
+    ("POST", f"{V1}/sessions/{{session_id}}/apps/{{name}}/restart"): OWN_APPS,
     ("PUT", "/internal/servers/{username}/{name}"): "the hub, about a session that was started",
     ("DELETE", "/internal/servers/{username}/{name}"): "the hub, about a session that was stopped",
     ("POST", "/node/sessions/{session_id}/hello"): NODES,
