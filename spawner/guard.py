@@ -35,7 +35,9 @@ def is_signed(key: str, method: str, target: str, signature: str, now_s: float) 
 
 
 def with_body(target: str, body: bytes) -> str:
-    """Return the target to sign for a request whose body the signature has to cover, too."""
+    """Return the target to sign for a request with this body, which the signature covers, too."""
+    if not body:
+        return target
     return f"{target}\n{hashlib.sha256(body).hexdigest()}"
 
 

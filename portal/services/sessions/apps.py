@@ -76,9 +76,7 @@ async def _ask(
     if session.state is not JobState.RUNNING:
         raise errors.NotRunning("The session isn't running.")
     try:
-        return await server_requests.ask(
-            context, session, method, action, covers_body=True, **options
-        )
+        return await server_requests.ask(context, session, method, action, **options)
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         log.info("a session does not answer about apps", session=session.id, error=str(error)[:200])
         raise errors.Unavailable(NO_ANSWER) from error

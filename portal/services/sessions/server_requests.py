@@ -37,18 +37,15 @@ async def ask(
     *,
     timeout_s: float,
     body: dict[str, Any] | None = None,
-    covers_body: bool = False,
 ) -> ServerAnswer:
     """Send one request to `…/portal/ACTION`. Raises ClientError, TimeoutError, ValueError.
 
-    Another user's program may have taken a killed session's port: it has no proof. With
-    `covers_body` the signature covers the body, too.
+    Another user's program may have taken a killed session's port: it has no proof.
     """
     path = f"/user/{session.user.username}/{session.name}/portal/{action}"
     key = launch.derive_secret(context, session.id)
     content = b"" if body is None else json.dumps(body).encode()
-    target = guard.with_body(path, content) if covers_body else path
-    signature = guard.sign(key, method, target, time.time())
+    signature = guard.sign(key, method, guard.with_body(path, content), time.time())
     async with context.http.request(
         method,
         URL(f"{servers.url_of(session)}{path}", encoded=True),

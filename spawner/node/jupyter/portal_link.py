@@ -14,9 +14,8 @@ import time
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
-from tornado.web import HTTPError, RequestHandler, authenticated
+from tornado.web import authenticated
 
-from spawner import guard
 from spawner.node.jupyter.handlers import (
     NO_PORTAL,
     SessionSources,
@@ -24,6 +23,7 @@ from spawner.node.jupyter.handlers import (
     refusal,
     to_server_path,
 )
+from spawner.node.jupyter.signed import SignedHandler
 from spawner.node.portal_client import HomeError
 
 SETTING = "portal_desk"
@@ -72,19 +72,11 @@ class PortalHandler(APIHandler):  # type: ignore[misc]
         self.send_json({"message": message}, status)
 
 
-class ServerProof(RequestHandler):
-    """GET: prove to the portal that this server still has the session's port.
-
-    Requests are signed with the session's secret, which needs no login and no hub.
-    """
+class ServerProof(SignedHandler):
+    """GET: prove to the portal that this server still has the session's port."""
 
     def get(self) -> None:
-        """Send the proof in a header."""
-        desk: SessionSources = self.settings[SETTING]
-        key, signature = desk.home.secret, self.request.headers.get(guard.SIGNATURE_HEADER, "")
-        if not guard.is_signed(key, "GET", self.request.uri or "", signature, time.time()):
-            raise HTTPError(403)
-        self.set_header(guard.PROOF_HEADER, guard.prove(key, signature))
+        """Answer; the header has the proof."""
         self.set_status(204)
 
 

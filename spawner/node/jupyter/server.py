@@ -26,7 +26,14 @@ from traitlets.config import Config
 
 from spawner.node.apps.declared import SessionAppsConfig
 from spawner.node.apps.session_apps import SessionApps
-from spawner.node.jupyter import app_control, app_proxy, portal_link, ssh_link, terminal_link
+from spawner.node.jupyter import (
+    app_control,
+    app_proxy,
+    portal_link,
+    signed,
+    ssh_link,
+    terminal_link,
+)
 from spawner.node.jupyter.handlers import SessionSources
 from spawner.node.jupyter.idle import Kernels
 from spawner.node.jupyter.imports import import_singleuser
@@ -252,13 +259,13 @@ def prepare(
     server.serve_on(listener, settings, tls)
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
     desk = SessionSources(home)
+    server.web_app.settings[signed.SECRET] = home.secret
     server.web_app.settings[portal_link.SETTING] = desk
     environ = terminal_environ(os.environ)
     sshd = Sshd(folder / "ssh", home.secret, environ)
     server.web_app.settings[ssh_link.SETTING] = SshConnections(home, sshd)
     offered = SessionAppsConfig.parse(apps or {}, server.web_app.settings["base_url"])
     server.web_app.settings[app_control.SETTING] = SessionApps(offered, folder / "apps", environ)
-    server.web_app.settings[app_control.SECRET] = home.secret
     server.io_loop.add_callback(server.keep_recording, Recorder(desk, server.kernels_now))
     server.io_loop.add_callback(server.keep_outputs)
     return server

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import pwd
-import time
 from typing import Any
 
-from tornado.web import HTTPError, RequestHandler
+from tornado.web import HTTPError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from spawner import guard
+from spawner.node.jupyter.signed import SignedHandler
 from spawner.node.ssh.connections import SshConnections, SshRefusal
 from spawner.node.ssh.sshd import SshProcess
 from spawner.ssh.grant import HEADER, BadGrant, BadKey, SshGrant
@@ -103,21 +101,14 @@ class SshLink(WebSocketHandler):
             await ssh.end()
 
 
-class SshReport(RequestHandler):
-    """GET, signed with the session's secret: whether SSH is available, and the home directory."""
+class SshReport(SignedHandler):
+    """GET: whether SSH is available, and the home directory, for the portal."""
 
     def get(self) -> None:
-        """Send both, with a proof that this is the session's server."""
+        """Send both."""
         connections: SshConnections = self.settings[SETTING]
-        key, signature = (
-            connections.home.secret,
-            self.request.headers.get(guard.SIGNATURE_HEADER, ""),
-        )
-        if not guard.is_signed(key, "GET", self.request.uri or "", signature, time.time()):
-            raise HTTPError(403)
-        self.set_header(guard.PROOF_HEADER, guard.prove(key, signature))
         home = os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir
-        self.finish(json.dumps({"sshd": connections.sshd.is_installed, "home": home}))
+        self.send_json({"sshd": connections.sshd.is_installed, "home": home})
 
 
 HANDLERS = [(CONNECT, SshLink), (STATUS, SshReport)]

@@ -27,7 +27,7 @@ from spawner import guard
 from spawner.node.apps import app as app_module
 from spawner.node.apps.declared import DeclaredApp
 from spawner.node.apps.session_apps import SessionApps
-from spawner.node.jupyter import app_control, app_proxy
+from spawner.node.jupyter import app_control, app_proxy, signed
 from tests.polling import until
 from tests.portal.spawner.node.apps.programs import SERVE, declared, session_apps, start
 
@@ -137,7 +137,7 @@ async def serve(folder: Path, *apps: DeclaredApp) -> AsyncIterator[Node]:
     handlers = [*app_control.HANDLERS, (app_proxy.PATH, OwnersProxy)]
     app = Application([(f"/user/alice/s1{path}", handler) for path, handler in handlers])
     app.settings[app_control.SETTING] = offered
-    app.settings[app_control.SECRET] = SECRET
+    app.settings[signed.SECRET] = SECRET
     server = HTTPServer(app)
     listener, port = bind_unused_port()
     server.add_socket(listener)

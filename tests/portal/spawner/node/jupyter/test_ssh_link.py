@@ -22,7 +22,7 @@ from tornado.web import Application
 
 from spawner import guard
 from spawner.guard import LIFETIME_S
-from spawner.node.jupyter import ssh_link
+from spawner.node.jupyter import signed, ssh_link
 from spawner.node.portal_client import PortalClient
 from spawner.node.ssh import connections, sshd
 from spawner.node.ssh.connections import SshConnections
@@ -97,6 +97,7 @@ async def serve(folder: Path) -> AsyncIterator[Node]:
     ssh = SshConnections(home, Sshd(folder / "ssh", SECRET, {"SLURM_JOB_ID": "7"}))
     handlers = [(f"/user/alice/s1{path}", handler) for path, handler in ssh_link.HANDLERS]
     app = Application(handlers)
+    app.settings[signed.SECRET] = SECRET
     app.settings[ssh_link.SETTING] = ssh
     server = HTTPServer(app)
     listener, port = bind_unused_port()

@@ -1,0 +1,36 @@
+"""Base class of the portal's requests to the session's server, which no login opens."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from tornado.web import HTTPError, RequestHandler
+
+from spawner import guard
+
+SECRET = "portal_secret"  # noqa: S105 - the setting's name
+
+
+class SignedHandler(RequestHandler):
+    """A request that is signed with the session's secret, body included.
+
+    The answer has a proof that this is the session's server.
+    """
+
+    def check_xsrf_cookie(self) -> None:
+        """Do nothing: the signature is what admits a request."""
+
+    def prepare(self) -> None:
+        """Refuse a request that the portal did not sign."""
+        key: str = self.settings[SECRET]
+        signature = self.request.headers.get(guard.SIGNATURE_HEADER, "")
+        target = guard.with_body(self.request.uri or "", self.request.body)
+        if not guard.is_signed(key, self.request.method or "", target, signature, time.time()):
+            raise HTTPError(403)
+        self.set_header(guard.PROOF_HEADER, guard.prove(key, signature))
+
+    def send_json(self, value: Any) -> None:
+        self.set_header("Content-Type", "application/json")
+        self.finish(json.dumps(value))
