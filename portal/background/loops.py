@@ -32,7 +32,6 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
     for service in (reconcile, deprovisioning, homes):
         stack.push_async_callback(service.close)
     sync = directory_sync.DirectorySync(context)
-    audit = retention.AuditKeeping(context.db, settings)
     sync_s = settings.directory_sweep_minutes * 60
     loops = [
         BackgroundLoop("watcher", context.watcher.run, RESTART_S),
@@ -63,17 +62,7 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
             retry_s=gpu_hours.EVERY_S,
         ),
         BackgroundLoop("cluster history", lambda: history.step(context), history.EVERY_S),
-        BackgroundLoop(
-            "removed sessions", lambda: tidying.tidy_removed(context, utcnow()), tidying.EVERY_S
-        ),
-        BackgroundLoop(
-            "job retention",
-            lambda: job_retention.delete_expired(context, utcnow()),
-            job_retention.EVERY_S,
-        ),
-        BackgroundLoop("session usage", lambda: usage.forget_old(context), usage.TIDY_S),
-        BackgroundLoop("refused logins", lambda: audit.flush(utcnow()), retention.FLUSH_S),
-        BackgroundLoop("audit retention", lambda: audit.retain(utcnow()), retention.RETAIN_S),
+        *_retention_loops(context),
     ]
     if context.node_table.file is not None:
         table = context.node_table
@@ -87,6 +76,24 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
         loops.append(BackgroundLoop("mail", mail.step, sender.ROUND_S))
         loops.append(BackgroundLoop("old mail", mail.delete_old, sender.CLEANUP_S))
     return loops
+
+
+def _retention_loops(context: AppContext) -> list[BackgroundLoop]:
+    """Return the loops that delete or summarize what is old."""
+    audit = retention.AuditKeeping(context.db, context.settings)
+    return [
+        BackgroundLoop(
+            "removed sessions", lambda: tidying.tidy_removed(context, utcnow()), tidying.EVERY_S
+        ),
+        BackgroundLoop(
+            "job retention",
+            lambda: job_retention.delete_expired(context, utcnow()),
+            job_retention.EVERY_S,
+        ),
+        BackgroundLoop("session usage", lambda: usage.forget_old(context), usage.TIDY_S),
+        BackgroundLoop("refused logins", lambda: audit.flush(utcnow()), retention.FLUSH_S),
+        BackgroundLoop("audit retention", lambda: audit.retain(utcnow()), retention.RETAIN_S),
+    ]
 
 
 async def _notify_changes(context: AppContext) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,17 +28,9 @@ from portal.services.jobs import scalars
 from portal.services.slurm import usage
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY, OVERLAP, load
 from spawner.slurm.model import JobPhase, Outcome
-from tests.portal.reconcile_loop import ReconcileHarness, looping, stop
+from tests.portal.reconcile_loop import ReconcileHarness, stop
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def harness(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[ReconcileHarness]:
-    async with looping(tmp_path, monkeypatch) as made:
-        yield made
 
 
 async def test_what_waits_is_not_read_again(harness: ReconcileHarness) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -17,17 +15,9 @@ from portal.models import BatchJob, Job, JobsPolicy, JobState, Session, User, Wa
 from portal.services.jobs import jobs
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY
 from spawner.slurm.model import JobPhase, Outcome
-from tests.portal.reconcile_loop import ReconcileHarness, looping, stop
+from tests.portal.reconcile_loop import ReconcileHarness, stop
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def harness(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[ReconcileHarness]:
-    async with looping(tmp_path, monkeypatch) as made:
-        yield made
 
 
 # --- of a disabled user ---------------------------------------------------------------------------

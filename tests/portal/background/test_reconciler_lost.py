@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,18 +14,10 @@ from portal.services.jobs.claim_checks import AFTER_START, PATIENCE
 from portal.services.slurm import usage
 from portal.services.slurm.lifecycle import ACCOUNTING_PATIENCE, MAX_RESUBMISSIONS
 from spawner.slurm.model import JobPhase, JobUsage, Outcome
-from tests.portal.reconcile_loop import ReconcileHarness, looping, stop
+from tests.portal.reconcile_loop import ReconcileHarness, stop
 
 pytestmark = pytest.mark.anyio
 SECOND = timedelta(seconds=1)
-
-
-@pytest.fixture
-async def harness(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[ReconcileHarness]:
-    async with looping(tmp_path, monkeypatch) as made:
-        yield made
 
 
 async def added(harness: ReconcileHarness, job_id: int = 7, **columns: Any) -> str:

@@ -3,10 +3,8 @@ end."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,7 @@ from portal.models import JobState, Session, Wanted
 from portal.services.sessions import nodes, servers
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY
 from spawner.slurm.model import JobPhase
-from tests.portal.reconcile_loop import ReconcileHarness, looping
+from tests.portal.reconcile_loop import ReconcileHarness
 
 pytestmark = pytest.mark.anyio
 
@@ -38,12 +36,9 @@ class Hub:
 
 
 @pytest.fixture
-async def harness(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[ReconcileHarness]:
-    async with looping(tmp_path, monkeypatch) as made:
-        made.context.hub = Hub()
-        yield made
+def harness(harness: ReconcileHarness) -> ReconcileHarness:
+    harness.context.hub = Hub()
+    return harness
 
 
 async def running(harness: ReconcileHarness, **columns: Any) -> str:
