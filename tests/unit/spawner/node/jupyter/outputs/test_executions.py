@@ -241,15 +241,20 @@ def test_outputs_of_a_page_with_a_gap_are_compared(
     assert session.unwritten() == lacks
 
 
-def test_complete_outputs_of_a_page_are_not_shortened(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def print_too_much_without_a_page(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a cell whose page is gone, and of whose output the server keeps a part."""
     monkeypatch.setattr(cell_outputs, "TEXT_CHARACTERS", 100)
     session.request("a")
     session.start("a")
     session.all.disconnect(K, "page")
     for number in range(100):
         session.say("stream", name="stdout", text=f"line {number}\n")
+
+
+def test_complete_outputs_of_a_page_are_not_shortened(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print_too_much_without_a_page(session, monkeypatch)
     session.finish("a")
     session.all.note_saved(K, [saved_cell(text="complete")])
     assert session.unwritten() == []
@@ -260,12 +265,7 @@ def test_complete_outputs_of_a_page_are_not_shortened(
 def test_page_that_lost_an_ended_cell_has_not_saved_it(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cell_outputs, "TEXT_CHARACTERS", 100)
-    session.request("a")
-    session.start("a")
-    session.all.disconnect(K, "page")
-    for number in range(100):
-        session.say("stream", name="stdout", text=f"line {number}\n")
+    print_too_much_without_a_page(session, monkeypatch)
     session.all.end(K)
     session.all.note_saved(K, [saved_cell(text="", count=None)])
     assert session.unwritten() == ["a"]
