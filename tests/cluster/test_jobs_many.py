@@ -21,8 +21,8 @@ from tests.live import Live, command
 
 pytestmark = pytest.mark.anyio
 
-# 1,000 passed, once in 97 s on two cores at a load of 11, most of it sbatch: 200 is the default.
-KEYS = int(os.environ.get("PORTAL_TEST_SUBMISSIONS", "200"))
+# 1,000 passed, once in 97 s on two cores at a load of 11, most of it sbatch
+KEYS = int(os.environ.get("PORTAL_TEST_SUBMISSIONS", "80"))
 CONNECTIONS = 40
 MAX_MB = 150  # growth above the initial value: keeping all jobs in memory would need far more
 
