@@ -242,7 +242,10 @@ def load_view(context: AppContext, viewer: Viewer) -> NodeView:
     cluster, snapshot = context.watcher.cluster, load_snapshot(context)
     if cluster is None:
         return NodeView(None, (), {})
-    shared = context.node_rows.of(cluster, snapshot, make=lambda: build_rows(cluster, snapshot))
+    cache = context.node_rows
+    shared = cache.of(
+        cluster, snapshot, make=lambda: build_rows(cluster, snapshot, cache.last or ())
+    )
     return NodeView(cluster.at, shared, find_own_rows(shared, snapshot, viewer.username))
 
 
@@ -250,6 +253,8 @@ def find_rows(
     context: AppContext, view: NodeView, viewer: Viewer, wanted: NodeFilter
 ) -> list[NodeRow]:
     """Return the nodes that match a filter, in Slurm's order."""
+    if wanted.matches_all:
+        return view.rows()
     searches = bool(wanted.words)
     return [
         row

@@ -61,6 +61,8 @@ MAX_SUBMISSIONS = 20  # at the same time, of those repeated or delayed while Slu
 REREAD = timedelta(minutes=1)  # until metrics are read again after a failure
 MAX_CANCELS = 8  # concurrent commands
 AT_ONCE = 100  # rows per transaction, during which the event loop is blocked
+# After each transaction, for requests: one needs the event loop about ten times until its answer.
+PAUSE = timedelta(milliseconds=20)
 REFUSALS = (DataError, IntegrityError)  # of one row's values, unlike a failure of the database
 SUBMIT_PATIENCE = timedelta(seconds=60)  # longer than a submitting request can take
 
@@ -102,7 +104,7 @@ class Reconcile:
     async def step(self) -> timedelta | None:
         """Run a round; the next one follows immediately if more rows may need work."""
         await self.round(utcnow())
-        return timedelta(0) if self._pending.has_more else None
+        return PAUSE if self._pending.has_more else None
 
     async def close(self) -> None:
         """Cancel the running tasks; each is repeated after the next start."""
@@ -114,8 +116,9 @@ class Reconcile:
         await self._write_stale()
         due = await self._pending.next(now)
         for at in range(0, len(due), AT_ONCE):
+            if at:
+                await asyncio.sleep(PAUSE.total_seconds())
             await self._process_rows(due[at : at + AT_ONCE], now)
-            await asyncio.sleep(0)  # let other tasks run
         boards = await self._load_boards()
         self._forget_heartbeats(boards)
         hosts = await tensorboards.load_host_jobs(self.context, boards)

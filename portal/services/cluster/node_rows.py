@@ -4,6 +4,8 @@ The rows of a user without jobs are the same for all users and are computed once
 Slurm; only a user's own nodes differ.
 """
 
+import heapq
+import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -104,10 +106,21 @@ class NodeView:
         return [self.own.get(row.node.name, row) for row in self.shared]
 
 
-def build_rows(cluster: ClusterInfo, snapshot: ClusterSnapshot) -> tuple[NodeRow, ...]:
-    """Return all nodes as a user without jobs sees them."""
-    on_node = snapshot.on_node
-    return tuple(_to_row(node, on_node.get(node.name, ())) for node in cluster.nodes)
+def build_rows(
+    cluster: ClusterInfo, snapshot: ClusterSnapshot, before: tuple[NodeRow, ...] = ()
+) -> tuple[NodeRow, ...]:
+    """Return all nodes as a user without jobs sees them. Rows of `before` that are still right are
+    taken from there, and `before` itself if all are: most nodes don't change between two answers of
+    Slurm.
+    """
+    known = {row.node.name: row for row in before}
+    rows = tuple(
+        _to_row(node, snapshot.on_node.get(node.name, ()), known.get(node.name))
+        for node in cluster.nodes
+    )
+    if len(rows) == len(before) and all(map(operator.is_, rows, before)):
+        return before
+    return rows
 
 
 def find_own_rows(
@@ -124,7 +137,9 @@ def find_own_rows(
     }
 
 
-def _to_row(node: NodeInfo, jobs: tuple[JobInfo, ...]) -> NodeRow:
+def _to_row(node: NodeInfo, jobs: tuple[JobInfo, ...], before: NodeRow | None) -> NodeRow:
+    if before is not None and before.node == node and before.jobs == jobs:
+        return before
     usable = takes_work(node.state)
     words = (node.name, node.state, node.reason or "", *node.partitions, *node.gpus)
     return NodeRow(
@@ -214,13 +229,14 @@ def take_page(
     """Return the rows of a page in this order, and the cursor of the next one, None on the last.
     Raises InvalidInput for a cursor that does not fit this order.
     """
-    ordered = sorted(rows, key=lambda row: _sort_key(row, order), reverse=descending)
+    keyed = [(_sort_key(row, order), row) for row in rows]
     if cursor is not None:
         after = _parse_cursor(order, cursor)
-        ordered = [row for row in ordered if _follows(_sort_key(row, order), after, descending)]
-    page = ordered[:limit]
-    more = len(ordered) > limit
-    return page, _to_cursor(order, page[-1]) if more else None
+        keyed = [(key, row) for key, row in keyed if _follows(key, after, descending)]
+    first = heapq.nlargest if descending else heapq.nsmallest
+    found = [row for _, row in first(limit + 1, keyed, key=operator.itemgetter(0))]
+    page = found[:limit]
+    return page, _to_cursor(order, page[-1]) if len(found) > limit else None
 
 
 def _follows(key: SortKey, after: SortKey, descending: bool) -> bool:

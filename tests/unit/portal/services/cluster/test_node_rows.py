@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,6 +48,18 @@ NODES = (
 def rows() -> tuple[tuple[NodeRow, ...], ClusterSnapshot]:
     snapshot = build_snapshot(JOBS)
     return build_rows(ClusterInfo(NODES, (), AT), snapshot), snapshot
+
+
+def test_rows_are_kept_while_their_node_and_its_jobs_stay_the_same() -> None:
+    before, _ = rows()
+    again, snapshot = rows()
+    assert build_rows(ClusterInfo(NODES, (), AT), snapshot, before) is before
+    changed = (*NODES[:1], replace(NODES[1], state="IDLE"), *NODES[2:])
+    news = build_rows(ClusterInfo(changed, (), AT), build_snapshot({}), before)
+    kept = [new is old for new, old in zip(news, before, strict=True)]
+    assert kept == [True, False, False, True]  # n2 has another state, n1 no job any longer
+    assert news == build_rows(ClusterInfo(changed, (), AT), build_snapshot({}))
+    assert build_rows(ClusterInfo(NODES[1:], (), AT), snapshot, before) == again[1:]
 
 
 def found(wanted: NodeFilter, username: str = "alice", more: str = "") -> list[str]:

@@ -1,6 +1,9 @@
 """The cluster overview for a viewer, from squeue's output and the nodes' states."""
 
+import threading
+import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -197,6 +200,25 @@ def test_what_many_ask_of_one_look_is_made_once() -> None:
     assert kept.of(jobs, nodes, make=lambda: ["again"]) is first
     assert kept.of(dict(jobs), nodes, make=lambda: ["new"]) == ["new"]
     assert kept.of(jobs, make=lambda: ["other"]) == ["other"]
+    assert kept.last == ["other"]
+
+
+def test_threads_that_ask_at_once_share_one_computation() -> None:
+    kept: IdentityCache[int] = IdentityCache()
+    origin, computed = object(), list[int]()
+    all_ask = threading.Barrier(4)
+
+    def make() -> int:
+        time.sleep(0.05)  # the others ask meanwhile
+        computed.append(1)
+        return len(computed)
+
+    def ask(_: int) -> int:
+        all_ask.wait(10)
+        return kept.of(origin, make=make)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(ask, range(4))) == [1, 1, 1, 1]
 
 
 def kept(name: str, starts_h: float, **values: Any) -> ReservationInfo:
