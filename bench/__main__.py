@@ -4,6 +4,7 @@ error."""
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import sys
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import uvloop
 
 from bench import api, board, front, launcher, memory, pages, queries, start
 from bench.cluster_access import BenchCluster, Failed
@@ -53,7 +53,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no measurement is called {', '.join(sorted(unknown))}")
     cluster = BenchCluster.load(_folder("PORTAL_TEST_CLUSTER"))
-    results = uvloop.run(_measure_all(cluster, args.name or list(MEASUREMENTS)))
+    results = asyncio.run(_measure_all(cluster, args.name or list(MEASUREMENTS)))
     figures = [figure for result in results.values() for figure in result.figures]
     print((markdown if args.markdown else table)(figures))
     _write(_folder("PORTAL_STATE_ROOT") / "bench.json", results)

@@ -92,6 +92,7 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         host=settings.listen_host,
         port=settings.listen_port,
         workers=1,
+        loop="asyncio",  # uvloop's fork blocks it for 11 ms per command (docs/decisions/0005)
         http=HttpProtocol,
         ws="none",
         lifespan="on",

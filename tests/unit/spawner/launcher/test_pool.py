@@ -279,13 +279,10 @@ async def test_closing_leaves_no_pipe_of_a_launcher_that_does_not_end(
 
 
 @pytest.mark.skipif(not AS_ROOT, reason="only root can give up its rights")
-@pytest.mark.parametrize(
-    "anyio_backend", [("asyncio", {}), ("asyncio", {"use_uvloop": True})], ids=["asyncio", "uvloop"]
-)
 async def test_a_launcher_of_root_loses_its_pipes_too(
     sudo: Sudo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The portal's account may not kill it; the loops differ in what they do first."""
+    """The portal's account may not kill it."""
     monkeypatch.setattr(agent, "CLOSE_S", 0.1)
     pool = sudo.create_pool(IGNORES_ITS_END)
     await pool.info("alice")
