@@ -11,7 +11,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from bench.cluster_access import BenchCluster
 from bench.figure import Figure, Result, at_most, median
-from tests.browser.chromium import CHROMIUM, QUIET
+from tests.browser.chromium import DESKTOP, QUIET
 from tests.browser.places import PLACES
 from tests.browser.scenes import REMEMBER_LOGIN
 
@@ -52,7 +52,7 @@ async def measure(cluster: BenchCluster) -> Result:
     """Measure the pages that need no parameters, each loaded from the browser's cache."""
     pages = {page.name: page.address({}) for page in PLACES if not page.needs}
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = await playwright.chromium.launch(executable_path=DESKTOP, args=QUIET)
         first_loads = [await _measure_first_load(cluster, browser) for _ in range(ROUNDS)]
         context = await _open_context(cluster, browser)
         page = await context.new_page()

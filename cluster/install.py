@@ -25,7 +25,6 @@ PACKAGES = (
     *(
         "mariadb-server",
         "nginx-light",
-        "chromium",
         "sudo",
         "iproute2",
         "util-linux",
@@ -39,12 +38,12 @@ PACKAGES = (
 )
 # Only for tests: a registry, a shell for minimal images, an independent implementation of zip
 # files, PostgreSQL, wrong clocks, systemd's verification of units, a mail server, a linter for
-# shell scripts, a user of SSH, a Chinese font for screenshots, and the dependencies of a separate
+# shell scripts, a user of SSH, a browser and its Chinese font, and the dependencies of a separate
 # Docker.
 TEST_PACKAGES = (
     *("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime", "systemd"),
     *("postfix", "shellcheck", "rsync"),
-    "fonts-wqy-microhei",
+    *("chromium", "chromium-headless-shell", "fonts-wqy-microhei"),
     *("iptables", "runc", "slirp4netns"),
 )
 # in addition, for `make test-vm`

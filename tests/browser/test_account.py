@@ -11,10 +11,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Response,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser import scenes
-from tests.browser.chromium import window
+from tests.browser.chromium import DESKTOP, launch, window
 from tests.live import Live
 
 CHINESE = "简体中文"
@@ -26,6 +33,15 @@ window.Notification = class extends Real {
   constructor(title, options) { super(title, options); window.received.push(title); }
 };
 """
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A Chromium that can show notifications."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright, DESKTOP)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

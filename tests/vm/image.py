@@ -32,7 +32,7 @@ STOCK = (
     "qemu-guest-agent",
 )
 # Apptainer is in no suite of Debian 12, and no browser is used there
-LEFT_OUT = frozenset({"apptainer", "chromium"})
+LEFT_OUT = frozenset({"apptainer", "chromium", "chromium-headless-shell"})
 # the virtualenvs and folders of the state folder that a cluster and its tests use
 STATE_PARTS = ("venv", "runtime", "science", "dev")
 NOT_COPIED = (".git", "node_modules", "__pycache__", "shared")
