@@ -16,7 +16,9 @@ NPM := $(PREPARE) npm
 CLUSTER := $(PYTHON) -m cluster --state $(STATE)/demo
 # pytest on all cores; the tests of a file share servers
 SPREAD := -n auto --maxprocesses 8 --dist loadfile
-export PYTHONDONTWRITEBYTECODE := 1
+# bytecode is kept, but not in the checkout
+export PYTHONPYCACHEPREFIX := $(STATE)/pycache
+unexport PYTHONDONTWRITEBYTECODE
 export PORTAL_TEST_SKIPS ?= fail
 
 .PHONY: help demo up down status credentials state prepare prepare-checks prepare-docs prepare-npm \

@@ -145,11 +145,16 @@ def logging_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn inside the test's own loop; pytest keeps its signal handlers."""
+    """uvicorn inside the test's own loop; pytest keeps its signal handlers, and it ends at once."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        while not self.should_exit:
+            await asyncio.sleep(0.005)
 
 
 @dataclass(frozen=True)
