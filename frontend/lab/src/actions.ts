@@ -6,7 +6,7 @@ import type { Application, NotebookPanel, Notifications } from './jupyter';
 import { messages } from './messages';
 import { runAddress } from './notebook';
 import { duration, localTime, warningDue } from './time';
-import type { Watch } from './watch';
+import type { SessionWatch } from './watch';
 
 const READ_MS = 10_000;
 
@@ -30,10 +30,10 @@ export const browserTabs: Tabs = {
 export class Actions {
   #extending = false;
   #warning: string | undefined;
-  #warned: { end: string; at: number } | null = null;
+  #warned: { end: string; due: number } | null = null;
 
   constructor(
-    readonly watch: Watch,
+    readonly watch: SessionWatch,
     readonly notify: Notifications | undefined,
     readonly contents: Application['serviceManager']['contents'],
     readonly tabs: Tabs = browserTabs,
@@ -53,7 +53,7 @@ export class Actions {
       const facts = await this.watch.server.extend(minutes);
       this.watch.applyFacts(facts);
       const end = facts.session.expires_at;
-      if (end) this.notify?.success(messages.extended(localTime(end, this.watch.around.now())));
+      if (end) this.notify?.success(messages.extended(localTime(end, this.watch.browser.now())));
     } catch (error) {
       this.#showError(error);
     } finally {
@@ -127,10 +127,10 @@ export class Actions {
       this.#dismiss();
       this.#warned = null;
     }
-    const due = warningDue(leftMs, this.#warned?.at ?? null);
+    const due = warningDue(leftMs, this.#warned?.due ?? null);
     if (due === null) return;
     this.#dismiss();
-    this.#warned = { end, at: due };
+    this.#warned = { end, due };
     const [minutes] = this.choices;
     this.#warning = this.notify?.warning(messages.warning(duration(leftMs)), {
       autoClose: false,

@@ -4,7 +4,7 @@ import { translate } from '@/i18n/translate';
 import type { Actions } from './actions';
 import type { CommandArgs, Commands, Menu, NotebookTracker, Palette } from './jupyter';
 import { messages } from './messages';
-import type { Watch } from './watch';
+import type { SessionWatch } from './watch';
 
 export const EXTEND = 'portal:extend';
 export const PANEL = 'portal:panel';
@@ -23,7 +23,7 @@ const minutesOf = (args: CommandArgs, acts: Actions): number | undefined =>
 
 export function addCommands(
   commands: Commands,
-  watch: Watch,
+  watch: SessionWatch,
   acts: Actions,
   notebooks: NotebookTracker | undefined,
 ): void {
@@ -73,7 +73,7 @@ export function addCommands(
 /** Add the commands that show something inside JupyterLab. */
 export function addTabCommands(
   commands: Commands,
-  watch: Watch,
+  watch: SessionWatch,
   showPanel: () => void,
   showTensorboard: () => Promise<void>,
 ): void {
@@ -93,7 +93,7 @@ export function addToPalette(palette: Palette | undefined): void {
 }
 
 /** Keep a menu's entries in sync with the extensions that are possible. */
-export function fillMenu(menu: Menu, commands: Commands, watch: Watch, acts: Actions): void {
+export function fillMenu(menu: Menu, commands: Commands, watch: SessionWatch, acts: Actions): void {
   menu.title.label = messages.menu;
   let lastState: string | null = null;
   const fill = () => {

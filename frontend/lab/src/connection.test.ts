@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { connectionLost, whyEnded } from './connection';
 import type { Dialogs } from './jupyter';
-import { World } from './testing';
+import { FakePage } from './testing';
 
 describe('why a session has ended', () => {
   const urls: string[] = [];
@@ -26,7 +26,7 @@ describe('why a session has ended', () => {
 });
 
 describe('the dialog of a lost connection', () => {
-  let world: World;
+  let page: FakePage;
   let shown: { title: string; body: string; labels: string[] }[];
   let press = 'Dismiss';
   const button = (accept: boolean) => (options: { label: string }) => ({ accept, ...options });
@@ -43,18 +43,18 @@ describe('the dialog of a lost connection', () => {
   const lost = (why: string | null) =>
     connectionLost({
       dialogs,
-      watch: () => world.watch,
+      watch: () => page.watch,
       baseUrl: '/user/alice/s1/',
-      tabs: world,
+      tabs: page,
       why: async () => why,
     });
 
   beforeEach(async () => {
-    world = new World();
+    page = new FakePage();
     shown = [];
     press = 'Dismiss';
-    world.watch.start();
-    await world.pass(0);
+    page.watch.start();
+    await page.advance(0);
   });
 
   it('shows the reason and links to the page that restarts the session', async () => {
@@ -67,14 +67,14 @@ describe('the dialog of a lost connection', () => {
         labels: ['Dismiss', 'Start It Again…'],
       },
     ]);
-    expect(world.opened).toEqual(['p:/again']);
+    expect(page.opened).toEqual(['p:/again']);
   });
 
   it('offers no restart if the session may still run', async () => {
     await lost(null)();
     expect(shown[0]?.title).toBe("The session doesn't answer");
     expect(shown[0]?.labels).toEqual(['Dismiss']);
-    expect(world.opened).toEqual([]);
+    expect(page.opened).toEqual([]);
   });
 
   it('is opened once for many failed requests', async () => {

@@ -3,7 +3,7 @@ import { translate } from '@/i18n/translate';
 import { browserTabs, type Tabs } from './actions';
 import type { Dialogs } from './jupyter';
 import { messages } from './messages';
-import type { Watch } from './watch';
+import type { SessionWatch } from './watch';
 
 const NOT_RUNNING = 424;
 
@@ -29,7 +29,7 @@ export async function whyEnded(
 
 interface Lost {
   dialogs: Dialogs;
-  watch: () => Watch | null;
+  watch: () => SessionWatch | null;
   baseUrl: string;
   tabs?: Tabs;
   why?: typeof whyEnded;

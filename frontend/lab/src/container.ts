@@ -34,8 +34,8 @@ const numbers = (version: string): number[] => version.split(/[.+-]/).map((n) =>
 /** Return whether version `a` is newer than version `b`. */
 export function newer(a: string, b: string): boolean {
   const [left, right] = [numbers(a), numbers(b)];
-  for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
-    const difference = (left[at] ?? 0) - (right[at] ?? 0);
+  for (let index = 0; index < Math.max(left.length, right.length); index += 1) {
+    const difference = (left[index] ?? 0) - (right[index] ?? 0);
     if (difference !== 0) return difference > 0;
   }
   return false;

@@ -27,8 +27,8 @@ const percent = (value: number): string => `${Math.round(value)} %`;
 
 function combine(columns: Values[], reduce: (values: number[]) => number): Values {
   const [first = []] = columns;
-  return first.map((_, at) => {
-    const values = known(columns.map((column) => column[at] ?? null));
+  return first.map((_, index) => {
+    const values = known(columns.map((column) => column[index] ?? null));
     return values.length === 0 ? null : reduce(values);
   });
 }
@@ -72,8 +72,8 @@ export function isNearLimit({ values, limit }: Curve): boolean {
 export function pathOf(ages: number[], { values, top }: Curve, windowS: number): string {
   let pen = 'M';
   const parts: string[] = [];
-  values.forEach((value, at) => {
-    const age = ages[at] ?? windowS;
+  values.forEach((value, index) => {
+    const age = ages[index] ?? windowS;
     if (value === null || age > windowS) {
       pen = 'M';
       return;
@@ -91,7 +91,7 @@ const yOf = (value: number, top: number): string =>
 /** Return what the curve shows: the present, highest and permitted value. */
 export function describe(ages: number[], curve: Curve, windowS: number): string {
   const { name, values, limit, format } = curve;
-  const within = known(values.filter((_, at) => (ages[at] ?? windowS) <= windowS));
+  const within = known(values.filter((_, index) => (ages[index] ?? windowS) <= windowS));
   const last = within.at(-1);
   if (last === undefined) return messages.curveUnknown(name);
   return messages.curve(

@@ -15,7 +15,7 @@ export interface Gpu {
 }
 
 /** The node's measurements; null where it cannot measure. */
-export interface Use {
+export interface CurrentUsage {
   memory: Memory | null;
   gpus: Gpu[] | null;
 }
@@ -43,10 +43,10 @@ export interface FramedTensorboard {
   frame_url: string;
 }
 
-export interface News {
+export interface SessionUpdate {
   facts: Facts | null;
   problem: string | null;
-  use: Use;
+  use: CurrentUsage;
   /** The owner has confirmed that the session shall continue although it is idle. */
   kept: boolean;
 }

@@ -6,7 +6,7 @@ import type { Actions } from './actions';
 import type { Notifications } from './jupyter';
 import { messages } from './messages';
 import { duration } from './time';
-import type { Watch } from './watch';
+import type { SessionWatch } from './watch';
 
 export class IdleWarning {
   /** The start of the last idle period that was announced; each is announced once. */
@@ -14,7 +14,7 @@ export class IdleWarning {
   #warning: string | undefined;
 
   constructor(
-    readonly watch: Watch,
+    readonly watch: SessionWatch,
     readonly acts: Actions,
     readonly notify: Notifications | undefined,
   ) {

@@ -1,13 +1,13 @@
 /** The user's actions on a job in JupyterLab, and the notifications of jobs that have ended. */
 import { browserTabs, type Tabs } from './actions';
 import type { SessionJob } from './facts';
-import { errorText, type JobWatch, stateText } from './jobs';
+import { errorMessage, type JobWatch, stateText } from './jobs';
 import type { Commands, Contents, Dialogs, Notifications } from './jupyter';
 import { messages } from './messages';
 
 const READ_MS = 10_000;
 /** More jobs that end together are counted in one notification. */
-export const MOST_NOTIFICATIONS = 2;
+export const MAX_NOTIFICATIONS = 2;
 const OPEN_DOCUMENT = 'docmanager:open';
 
 export interface JobServices {
@@ -59,7 +59,7 @@ export class JobActions {
     try {
       await jobs.server.cancelJob(job.id);
     } catch (error) {
-      notify?.error(errorText(error), { autoClose: READ_MS });
+      notify?.error(errorMessage(error), { autoClose: READ_MS });
     }
     await jobs.refresh();
   }
@@ -81,7 +81,7 @@ export class JobActions {
 
   #notifyEnded(ended: SessionJob[]): void {
     const { notify, showPanel } = this.#services;
-    if (ended.length <= MOST_NOTIFICATIONS) {
+    if (ended.length <= MAX_NOTIFICATIONS) {
       for (const job of ended) this.#notifyEnd(job);
       return;
     }

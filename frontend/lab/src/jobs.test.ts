@@ -4,11 +4,11 @@ import { JobActions } from './jobActions';
 import { JobWatch, stateText, timeText } from './jobs';
 import type { Dialogs } from './jupyter';
 import { messages } from './messages';
-import { Refusal } from './server';
-import { endedJob, job, MIN, START, World } from './testing';
+import { RequestError } from './server';
+import { endedJob, FakePage, job, MIN, START } from './testing';
 import { ASK_EVERY_MS } from './watch';
 
-let world: World;
+let page: FakePage;
 let jobs: JobWatch;
 let acts: JobActions;
 let shown: (string | undefined)[];
@@ -34,48 +34,48 @@ const dialogs = {
 } satisfies Dialogs;
 
 beforeEach(() => {
-  world = new World();
-  jobs = new JobWatch(world, world);
+  page = new FakePage();
+  jobs = new JobWatch(page, page);
   [shown, executed, asked, press] = [[], [], [], messages.cancelJob];
   acts = new JobActions({
     jobs,
-    notify: world.notify,
+    notify: page.notify,
     dialogs,
-    contents: world.contents,
+    contents: page.contents,
     commands: { execute: async (...call) => executed.push(call) },
     showPanel: (id) => shown.push(id),
-    tabs: world,
+    tabs: page,
   });
 });
 
 /** Poll with this list of jobs. */
 async function poll(...list: SessionJob[]): Promise<void> {
-  world.ownJobs = list;
-  await world.pass(MIN, [ASK_EVERY_MS]);
+  page.ownJobs = list;
+  await page.advance(MIN, [ASK_EVERY_MS]);
 }
 
 describe('the list of jobs', () => {
   it('keeps its last state while the portal does not answer', async () => {
     jobs.start();
-    await world.pass(0, []);
+    await page.advance(0, []);
     await poll(job('a'));
-    world.ownJobs = new Refusal('Away.', 502);
-    await world.pass(MIN, [ASK_EVERY_MS]);
-    expect([jobs.jobs?.length, jobs.problem]).toEqual([1, 'Away.']);
+    page.ownJobs = new RequestError('Away.', 502);
+    await page.advance(MIN, [ASK_EVERY_MS]);
+    expect([jobs.jobs?.length, jobs.errorMessage]).toEqual([1, 'Away.']);
     await poll();
-    expect([jobs.jobs, jobs.problem]).toEqual([[], null]);
+    expect([jobs.jobs, jobs.errorMessage]).toEqual([[], null]);
   });
 
   it('is not requested from a hidden page, nor from a server without it', async () => {
-    world.isHidden = true;
+    page.isHidden = true;
     jobs.start();
-    await world.pass(0, []);
+    await page.advance(0, []);
     await poll(job('a'));
     expect(jobs.jobs).toEqual([]);
-    world.isHidden = false;
-    world.ownJobs = new Refusal('Not Found', 404);
-    await world.pass(MIN, [ASK_EVERY_MS]);
-    expect(jobs.problem).toContain('earlier version');
+    page.isHidden = false;
+    page.ownJobs = new RequestError('Not Found', 404);
+    await page.advance(MIN, [ASK_EVERY_MS]);
+    expect(jobs.errorMessage).toContain('earlier version');
     await poll(job('a'));
     expect(jobs.jobs).toEqual([]);
   });
@@ -91,41 +91,41 @@ describe('the list of jobs', () => {
 
 describe('the notification of an ended job', () => {
   it('comes once, and not for jobs that ended before', async () => {
-    world.ownJobs = [job('a'), endedJob('old', -5)];
+    page.ownJobs = [job('a'), endedJob('old', -5)];
     jobs.start();
-    await world.pass(0, []);
+    await page.advance(0, []);
     await poll(endedJob('a', 1, { outcome: 'failed' }), endedJob('old', -5));
     await poll(endedJob('a', 1, { outcome: 'failed' }), endedJob('older', -50));
-    expect(world.notifications).toEqual(['error: job-a: Failed']);
-    world.actions[0]?.callback();
+    expect(page.notifications).toEqual(['error: job-a: Failed']);
+    page.actions[0]?.callback();
     expect(shown).toEqual(['a']);
   });
 
   it('comes for a job that was never listed as running', async () => {
     jobs.start();
-    await world.pass(0, []);
+    await page.advance(0, []);
     await poll(endedJob('quick', 0.5));
-    expect(world.notifications).toEqual(['success: job-quick: Completed']);
+    expect(page.notifications).toEqual(['success: job-quick: Completed']);
   });
 
   it('counts jobs that end together', async () => {
-    world.ownJobs = ['a', 'b', 'c'].map((id) => job(id));
+    page.ownJobs = ['a', 'b', 'c'].map((id) => job(id));
     jobs.start();
-    await world.pass(0, []);
+    await page.advance(0, []);
     await poll(...['a', 'b', 'c'].map((id) => endedJob(id, 1)));
-    expect(world.notifications).toEqual(['info: 3 jobs ended']);
-    world.actions[0]?.callback();
+    expect(page.notifications).toEqual(['info: 3 jobs ended']);
+    page.actions[0]?.callback();
     expect(shown).toEqual([undefined]);
   });
 
   it('opens the executed notebook first', async () => {
     const notebook = { notebook: '/home/alice/out.ipynb', path: 'out.ipynb' };
-    world.ownJobs = [job('a', notebook)];
-    world.files = ['out.ipynb'];
+    page.ownJobs = [job('a', notebook)];
+    page.files = ['out.ipynb'];
     jobs.start();
-    await world.pass(0, []);
+    await page.advance(0, []);
     await poll(endedJob('a', 1, notebook));
-    expect(world.actions.map(({ label }) => label)).toEqual(['Open Notebook', 'Open Log']);
+    expect(page.actions.map(({ label }) => label)).toEqual(['Open Notebook', 'Open Log']);
     await acts.openNotebook(endedJob('a', 1, notebook));
     expect(executed).toEqual([['docmanager:open', { path: 'out.ipynb' }]]);
   });
@@ -135,21 +135,21 @@ describe('the actions', () => {
   it('link to the portal for a notebook that JupyterLab cannot open', async () => {
     for (const path of ['missing.ipynb', null]) {
       await acts.openNotebook(endedJob('a', 1, { notebook: '/data/missing.ipynb', path }));
-      world.actions[0]?.callback();
+      page.actions[0]?.callback();
     }
     expect(executed).toEqual([]);
-    expect(world.opened).toEqual(['p:/jobs/a', 'p:/jobs/a']);
+    expect(page.opened).toEqual(['p:/jobs/a', 'p:/jobs/a']);
   });
 
   it('cancel a job after a question', async () => {
     press = messages.keepJob;
     await acts.cancel(job('a'));
-    expect([asked, world.cancelled]).toEqual([['Cancel job-a?'], []]);
+    expect([asked, page.cancelled]).toEqual([['Cancel job-a?'], []]);
     press = messages.cancelJob;
     await acts.cancel(job('a'));
-    expect(world.cancelled).toEqual(['a']);
-    world.answer = new Refusal('This job has already ended: it failed.', 409);
+    expect(page.cancelled).toEqual(['a']);
+    page.answer = new RequestError('This job has already ended: it failed.', 409);
     await acts.cancel(job('a'));
-    expect(world.notifications).toEqual(['error: This job has already ended: it failed.']);
+    expect(page.notifications).toEqual(['error: This job has already ended: it failed.']);
   });
 });

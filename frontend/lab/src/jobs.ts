@@ -2,9 +2,9 @@
 import { translate } from '@/i18n/translate';
 import type { SessionJob, SessionJobs } from './facts';
 import { messages } from './messages';
-import { Refusal, type Server } from './server';
+import { RequestError, type Server } from './server';
 import { duration } from './time';
-import { ASK_EVERY_MS, type Surroundings } from './watch';
+import { ASK_EVERY_MS, type BrowserApi } from './watch';
 
 const NOT_HERE = 404;
 
@@ -20,7 +20,7 @@ const ids = (jobs: SessionJob[], ended: boolean): string[] =>
 
 export class JobWatch {
   jobs: SessionJob[] | null = null;
-  problem: string | null = null;
+  errorMessage: string | null = null;
   nowMs = 0;
   #seen: Seen | null = null;
   /** The session's server has no such list: it was started by an earlier version. */
@@ -31,7 +31,7 @@ export class JobWatch {
 
   constructor(
     readonly server: Server,
-    readonly around: Surroundings,
+    readonly browser: BrowserApi,
   ) {}
 
   onChange(listener: () => void): void {
@@ -44,10 +44,10 @@ export class JobWatch {
   }
 
   start(): void {
-    this.around.every(ASK_EVERY_MS, () => {
-      if (!this.around.hidden()) void this.refresh();
+    this.browser.every(ASK_EVERY_MS, () => {
+      if (!this.browser.hidden()) void this.refresh();
     });
-    this.around.onShown(() => void this.refresh());
+    this.browser.onShown(() => void this.refresh());
     void this.refresh();
   }
 
@@ -57,8 +57,8 @@ export class JobWatch {
     try {
       this.#apply(await this.server.jobs());
     } catch (error) {
-      this.#absent = error instanceof Refusal && error.status === NOT_HERE;
-      this.problem = this.#absent ? messages.jobsAbsent : errorText(error);
+      this.#absent = error instanceof RequestError && error.status === NOT_HERE;
+      this.errorMessage = this.#absent ? messages.jobsAbsent : errorMessage(error);
     } finally {
       this.#requesting = false;
     }
@@ -67,7 +67,7 @@ export class JobWatch {
 
   #apply({ jobs, now }: SessionJobs): void {
     this.jobs = jobs;
-    this.problem = null;
+    this.errorMessage = null;
     this.nowMs = Date.parse(now);
     const seen = this.#seen ?? { since: this.nowMs, live: new Set(), ended: new Set() };
     const ended = jobs.filter((job) => hasJustEnded(job, seen));
@@ -84,8 +84,8 @@ function hasJustEnded(job: SessionJob, seen: Seen): boolean {
   return seen.live.has(job.id) || Date.parse(job.ended_at ?? '') > seen.since;
 }
 
-/** Return the message of a refusal, to be shown. */
-export const errorText = (error: unknown): string =>
+/** Return the message of an error, to be shown. */
+export const errorMessage = (error: unknown): string =>
   error instanceof Error ? translate(error.message) : messages.noAnswer;
 
 /** Format a job's state: "Running", "Timed out". */

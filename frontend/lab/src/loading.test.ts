@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { makeContainer, newer, type Scope, selectVersion } from './container';
 import { makeRoom } from './plugin';
-import { serverOf } from './server';
+import { createServer } from './server';
 import { session } from './testing';
 
 describe('the server of this page', () => {
   const settings = { baseUrl: '/user/alice/s1/' };
   const answering = (answer: Response | Error, sent: unknown[] = []) =>
-    serverOf(
+    createServer(
       {
         makeRequest: async (url, init) => {
           sent.push([url, init]);
@@ -30,8 +30,8 @@ describe('the server of this page', () => {
     [new Response('<html>', { status: 502 }), 'didn’t respond'],
     [Response.json(['no'], { status: 500 }), 'didn’t respond'],
     [new Error('network'), 'didn’t respond'],
-  ])('has its refusals reported', async (answer, words) => {
-    await expect(answering(answer).news()).rejects.toThrow(words);
+  ])('has its errors reported', async (answer, words) => {
+    await expect(answering(answer).fetchUpdate()).rejects.toThrow(words);
   });
 });
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { setCatalog, translate } from '@/i18n/translate';
 import { chooseLanguage, messages } from './messages';
 import { loadServerMessages } from './serverMessages';
-import { MIN, START, session, World } from './testing';
+import { FakePage, MIN, START, session } from './testing';
 import { duration, timeLeft } from './time';
 
 describe('the language', () => {
@@ -25,9 +25,9 @@ describe('the language', () => {
     chooseLanguage('zh_CN');
     expect(messages.extend(60)).toBe('延长 1 小时');
     expect(timeLeft(session(130).session.expires_at, START)?.text).toBe('2 小时 10 分');
-    const world = new World();
-    world.watch.applyFacts(session(10));
-    expect(world.notifications).toEqual([
+    const page = new FakePage();
+    page.watch.applyFacts(session(10));
+    expect(page.notifications).toEqual([
       '此会话将在 10 分钟后结束。请保存您的工作：内核和终端会随之结束。',
     ]);
     expect(messages.idle(duration(90 * MIN), 2, 8)).toBe(
@@ -36,20 +36,20 @@ describe('the language', () => {
   });
 
   it('includes the portal’s messages once its catalog is loaded', async () => {
-    const refusal = 'This session is ending.';
-    const catalogue = { [refusal]: '该会话即将结束。' };
+    const errorMessage = 'This session is ending.';
+    const catalogue = { [errorMessage]: '该会话即将结束。' };
     let requests = 0;
     const get = async () => {
       requests += 1;
       return Response.json(catalogue);
     };
     await loadServerMessages('en', get);
-    expect([requests, translate(refusal)]).toEqual([0, refusal]);
+    expect([requests, translate(errorMessage)]).toEqual([0, errorMessage]);
     await expect(
       loadServerMessages('zh-CN', async () => new Response('', { status: 404 })),
     ).rejects.toThrow('404');
     await loadServerMessages('zh-CN', get);
-    expect(translate(refusal)).toBe(catalogue[refusal]);
+    expect(translate(errorMessage)).toBe(catalogue[errorMessage]);
     setCatalog(null);
   });
 

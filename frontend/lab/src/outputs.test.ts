@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Execution } from './facts';
 import type { CellEvent } from './jupyter';
 import { AGAIN_MS, followOutputs, SYNC_MS } from './outputs';
-import { Refusal } from './server';
-import { codeCell, notebookPanel, TestSignal, World } from './testing';
+import { RequestError } from './server';
+import { codeCell, FakePage, notebookPanel, TestSignal } from './testing';
 
 const stream = (text: string) => ({ output_type: 'stream', name: 'stdout', text });
 
@@ -23,8 +23,8 @@ const execution = (over: Partial<Execution> = {}): Execution => ({
 });
 
 async function opened(executions: Execution[], version = 7) {
-  const world = new World();
-  world.executions = { version, executions };
+  const page = new FakePage();
+  page.executions = { version, executions };
   const [a, b] = [codeCell('a'), codeCell('b')];
   const panel = notebookPanel({}, 'python3', [a, b]);
   const events = {
@@ -39,12 +39,12 @@ async function opened(executions: Execution[], version = 7) {
     forEach: () => {},
     find: () => undefined,
   };
-  followOutputs(events, notebooks, world);
+  followOutputs(events, notebooks, page);
   notebooks.widgetAdded.emit(panel);
   await vi.advanceTimersByTimeAsync(0);
   const message = (session: string) =>
     panel.sessionContext.iopubMessage.emit({ parent_header: { session } });
-  return { world, panel, a, b, events, message };
+  return { page, panel, a, b, events, message };
 }
 
 describe('a notebook that is opened', () => {
@@ -52,8 +52,8 @@ describe('a notebook that is opened', () => {
   afterEach(() => void vi.useRealTimers());
 
   it('shows the cells that run, and continues', async () => {
-    const { world, a, message } = await opened([execution()]);
-    expect(world.requests).toEqual([['k1', 'page', 0]]);
+    const { page, a, message } = await opened([execution()]);
+    expect(page.requests).toEqual([['k1', 'page', 0]]);
     expect(a.model.outputs.shown).toEqual([stream('one')]);
     expect([a.model.executionState, a.model.executionCount]).toEqual(['running', null]);
     expect(a.model.trusted).toBe(true);
@@ -63,24 +63,24 @@ describe('a notebook that is opened', () => {
       [1, { output_type: 'error' }],
     ];
     const next = execution({ state: 'done', whole: false, length: 2, outputs: changes });
-    world.executions = { version: 9, executions: [next] };
+    page.executions = { version: 9, executions: [next] };
     message('another page');
     await vi.advanceTimersByTimeAsync(SYNC_MS);
-    expect(world.requests[1]).toEqual(['k1', 'page', 7]);
+    expect(page.requests[1]).toEqual(['k1', 'page', 7]);
     expect(a.model.outputs.shown).toEqual([stream('one two'), { output_type: 'error' }]);
     expect(a.model.outputs.replaced).toBe(2);
     expect([a.model.executionState, a.model.executionCount]).toEqual(['idle', 3]);
   });
 
   it('does not trust outputs of the file', async () => {
-    const { world, panel, a } = await opened([]);
+    const { page, panel, a } = await opened([]);
     a.model.outputs.add(stream('of the file'));
     const trusted: unknown[] = [];
     Object.defineProperty(a.model, 'trusted', {
       get: () => trusted.length > 0,
       set: () => trusted.push([...a.model.outputs.shown]),
     });
-    world.executions = { version: 9, executions: [execution()] };
+    page.executions = { version: 9, executions: [execution()] };
     panel.sessionContext.connectionStatusChanged.emit('connected');
     await vi.advanceTimersByTimeAsync(0);
     expect(trusted).toEqual([[]]);
@@ -88,13 +88,13 @@ describe('a notebook that is opened', () => {
   });
 
   it('asks again while something runs, and not for its own messages', async () => {
-    const { world, message } = await opened([execution()]);
-    world.executions = { version: 8, executions: [] };
+    const { page, message } = await opened([execution()]);
+    page.executions = { version: 8, executions: [] };
     await vi.advanceTimersByTimeAsync(AGAIN_MS);
-    expect(world.requests).toHaveLength(2);
+    expect(page.requests).toHaveLength(2);
     message('page');
     await vi.advanceTimersByTimeAsync(10 * AGAIN_MS);
-    expect(world.requests).toHaveLength(2);
+    expect(page.requests).toHaveLength(2);
   });
 
   it.each([
@@ -103,13 +103,13 @@ describe('a notebook that is opened', () => {
   ])(
     'leaves saving to the page that runs the cell while it is open: %s',
     async (connected, dirty) => {
-      const { world, panel, a } = await opened([]);
+      const { page, panel, a } = await opened([]);
       const { fromJSON } = a.model.outputs;
       a.model.outputs.fromJSON = (all) => {
         panel.context.model.dirty = true;
         fromJSON(all);
       };
-      world.executions = { version: 9, executions: [execution({ connected })] };
+      page.executions = { version: 9, executions: [execution({ connected })] };
       panel.sessionContext.connectionStatusChanged.emit('connected');
       await vi.advanceTimersByTimeAsync(0);
       expect(panel.context.model.dirty).toBe(dirty);
@@ -117,11 +117,11 @@ describe('a notebook that is opened', () => {
   );
 
   it('takes over cells of its own whose messages it missed', async () => {
-    const { world, a, message } = await opened([execution({ own: true })]);
+    const { page, a, message } = await opened([execution({ own: true })]);
     expect(a.outputArea.future.disposed).toBe(1);
     message('page');
     await vi.advanceTimersByTimeAsync(SYNC_MS);
-    expect(world.requests).toHaveLength(2);
+    expect(page.requests).toHaveLength(2);
   });
 
   it.each([
@@ -129,41 +129,41 @@ describe('a notebook that is opened', () => {
     [false, null, 'one'],
     [true, 3, 'one'],
   ])('keeps its outputs if it has all messages: gap %s, count %s', async (gap, count, text) => {
-    const { world, panel, a } = await opened([]);
+    const { page, panel, a } = await opened([]);
     a.model.outputs.add(stream('of the page'));
     a.model.executionCount = count;
-    world.executions = { version: 9, executions: [execution({ own: true, gap, state: 'done' })] };
+    page.executions = { version: 9, executions: [execution({ own: true, gap, state: 'done' })] };
     panel.sessionContext.connectionStatusChanged.emit('connected');
     await vi.advanceTimersByTimeAsync(0);
     expect(a.model.outputs.shown).toEqual([stream(text)]);
   });
 
   it('never shows a part of outputs that it does not have', async () => {
-    const { world, a, message } = await opened([]);
+    const { page, a, message } = await opened([]);
     a.model.outputs.add(stream('of the file'));
     const part = execution({ state: 'done', whole: false, length: 2, outputs: [[1, stream('b')]] });
-    world.executions = { version: 9, executions: [part] };
+    page.executions = { version: 9, executions: [part] };
     message('another page');
     await vi.advanceTimersByTimeAsync(SYNC_MS);
     expect(a.model.outputs.shown).toEqual([stream('of the file')]);
-    world.executions = { version: 9, executions: [] };
+    page.executions = { version: 9, executions: [] };
     await vi.advanceTimersByTimeAsync(AGAIN_MS);
-    expect(world.requests.slice(2)).toEqual([['k1', 'page', 0]]);
+    expect(page.requests.slice(2)).toEqual([['k1', 'page', 0]]);
   });
 
   it('reports cleared outputs together', async () => {
-    const { world, panel, a, b, events } = await opened([]);
+    const { page, panel, a, b, events } = await opened([]);
     for (const cell of [a, b]) events.outputCleared.emit({ notebook: panel.content, cell });
     await vi.advanceTimersByTimeAsync(SYNC_MS);
-    expect(world.requests.at(-1)).toEqual(['k1', ['a', 'b']]);
+    expect(page.requests.at(-1)).toEqual(['k1', ['a', 'b']]);
   });
 
   it('does not ask a server without kept outputs again', async () => {
-    const { world, message } = await opened([]);
+    const { page, message } = await opened([]);
     let asked = 0;
-    world.outputs = async () => {
+    page.outputs = async () => {
       asked += 1;
-      throw new Refusal('Not found', 404);
+      throw new RequestError('Not found', 404);
     };
     message('another page');
     await vi.advanceTimersByTimeAsync(SYNC_MS);

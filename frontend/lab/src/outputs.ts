@@ -12,7 +12,7 @@ import type {
   NotebookPanel,
   NotebookTracker,
 } from './jupyter';
-import { Refusal, type Server } from './server';
+import { RequestError, type Server } from './server';
 
 export const SYNC_MS = 1000;
 /** Executions that have not ended are requested again after this time, even without a message. */
@@ -131,9 +131,9 @@ export class OutputFollower {
     } else if (executions.some(({ state }) => state !== 'done')) this.#schedule(AGAIN_MS);
   }
 
-  /** A server without these outputs is not asked again; after other refusals, the next message asks. */
+  /** A server without these outputs is not asked again; after other errors, the next message asks. */
   #fail(error: unknown): void {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof RequestError)) throw error;
     this.#absent = error.status === NOT_HERE;
   }
 

@@ -3,12 +3,12 @@ import { plainOutput } from '@/lib/terminal';
 import { curvesOf, drawCurve, textElement } from './curves';
 import type { SessionJob, UsageSeries } from './facts';
 import type { JobActions } from './jobActions';
-import { errorText, type JobWatch, stateText, timeText } from './jobs';
+import { errorMessage, type JobWatch, stateText, timeText } from './jobs';
 import type { Widget } from './jupyter';
 import { messages } from './messages';
 
 import { details } from './usage';
-import { ASK_EVERY_MS, type Watch } from './watch';
+import { ASK_EVERY_MS, type SessionWatch } from './watch';
 
 const WINDOWS_MINUTES = [15, 60] as const;
 
@@ -29,7 +29,7 @@ export class UsageSection {
   #series: UsageSeries | null = null;
   #askedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(readonly watch: Watch) {
+  constructor(readonly watch: SessionWatch) {
     this.#choices = WINDOWS_MINUTES.map((minutes) =>
       button(messages.lastMinutes(minutes), messages.lastMinutes(minutes), () => {
         this.#minutes = minutes;
@@ -47,8 +47,8 @@ export class UsageSection {
 
   /** Refresh the curves if they are due. */
   async refresh(): Promise<void> {
-    const now = this.watch.around.now();
-    if (now - this.#askedAt < ASK_EVERY_MS || this.watch.around.hidden()) return;
+    const now = this.watch.browser.now();
+    if (now - this.#askedAt < ASK_EVERY_MS || this.watch.browser.hidden()) return;
     this.#askedAt = now;
     try {
       this.#series = await this.watch.server.usage();
@@ -59,8 +59,8 @@ export class UsageSection {
   }
 
   #draw(): void {
-    this.#choices.forEach((choice, at) => {
-      choice.setAttribute('aria-pressed', String(WINDOWS_MINUTES[at] === this.#minutes));
+    this.#choices.forEach((choice, index) => {
+      choice.setAttribute('aria-pressed', String(WINDOWS_MINUTES[index] === this.#minutes));
     });
     const series = this.#series;
     const drawn =
@@ -142,7 +142,7 @@ class JobRow {
       this.#log.textContent = (cut ? '…\n' : '') + (lines || messages.emptyLog);
       this.#log.scrollTop = this.#log.scrollHeight;
     } catch (error) {
-      this.#log.textContent = errorText(error);
+      this.#log.textContent = errorMessage(error);
     }
   }
 }
@@ -172,14 +172,14 @@ export class JobsSection {
   }
 
   #update(): void {
-    const { jobs, problem } = this.jobs;
-    this.#note.textContent = problem ?? (jobs?.length === 0 ? messages.noJobs : '');
+    const { jobs, errorMessage } = this.jobs;
+    this.#note.textContent = errorMessage ?? (jobs?.length === 0 ? messages.noJobs : '');
     this.#note.hidden = this.#note.textContent === '';
     const rows = (jobs ?? []).map((job) => this.#rowOf(job));
     this.#rows = new Map(rows.map((row) => [row.job.id, row]));
     const nodes = rows.map((row) => row.node);
     if (
-      nodes.some((node, at) => this.#list.children[at] !== node) ||
+      nodes.some((node, index) => this.#list.children[index] !== node) ||
       this.#list.children.length > nodes.length
     )
       this.#list.replaceChildren(...nodes);
@@ -194,7 +194,7 @@ export class JobsSection {
 
 /** Fill the panel's node. Its curves are refreshed while it is visible, and its jobs when it is
  * opened, even by its tab. */
-export function fillPanel(widget: Widget, watch: Watch, jobs: JobsSection): void {
+export function fillPanel(widget: Widget, watch: SessionWatch, jobs: JobsSection): void {
   const { node } = widget;
   node.classList.add('portal-panel'); // beside Lumino's own classes
   node.tabIndex = -1;

@@ -25,10 +25,10 @@ import { followOutputs } from './outputs';
 import { fillPanel, JobsSection } from './panel';
 import css from './portal.css?inline';
 import { saveOnRun } from './saving';
-import { serverOf } from './server';
+import { createServer } from './server';
 import { loadServerMessages } from './serverMessages';
 import { addTensorboardOutput, tensorboardTab } from './tensorboard';
-import { browser, Watch } from './watch';
+import { browser, SessionWatch } from './watch';
 
 export type Lab = { [Name in keyof Shared]?: Shared[Name] };
 
@@ -50,7 +50,7 @@ const PANEL_RANK = 900;
 /** Create the plugins from the services that this JupyterLab version provides; the others are
  * omitted. */
 export function makePlugins(lab: Lab): Plugin[] {
-  const holder: { watch: Watch | null } = { watch: null };
+  const holder: { watch: SessionWatch | null } = { watch: null };
   const session = sessionPlugin(lab, (watch) => {
     holder.watch = watch;
   });
@@ -59,7 +59,7 @@ export function makePlugins(lab: Lab): Plugin[] {
 }
 
 /** Replace JupyterHub's plugin, whose dialog can only restart servers at the hub. */
-function connectionPlugin(lab: Lab, watch: () => Watch | null): Plugin | null {
+function connectionPlugin(lab: Lab, watch: () => SessionWatch | null): Plugin | null {
   const provides = lab['@jupyterlab/application']?.IConnectionLost;
   const dialogs = lab['@jupyterlab/apputils'];
   if (provides === undefined || dialogs === undefined) return null;
@@ -76,7 +76,7 @@ function connectionPlugin(lab: Lab, watch: () => Watch | null): Plugin | null {
   };
 }
 
-function sessionPlugin(lab: Lab, onWatch: (watch: Watch) => void): Plugin {
+function sessionPlugin(lab: Lab, onWatch: (watch: SessionWatch) => void): Plugin {
   const tokens: [keyof Services, unknown][] = [
     ['statusBar', lab['@jupyterlab/statusbar']?.IStatusBar],
     ['mainMenu', lab['@jupyterlab/mainmenu']?.IMainMenu],
@@ -92,14 +92,14 @@ function sessionPlugin(lab: Lab, onWatch: (watch: Watch) => void): Plugin {
     autoStart: true,
     optional: available.map(([, token]) => token),
     activate: (app, ...services) => {
-      const named = available.map(([name], at) => [name, services[at] ?? undefined]);
+      const named = available.map(([name], index) => [name, services[index] ?? undefined]);
       const watch = activate(lab, app, Object.fromEntries(named));
       if (watch !== null) onWatch(watch);
     },
   };
 }
 
-function activate(lab: Lab, app: Application, services: Services): Watch | null {
+function activate(lab: Lab, app: Application, services: Services): SessionWatch | null {
   const connection = lab['@jupyterlab/services']?.ServerConnection;
   const MenuSvg = lab['@jupyterlab/ui-components']?.MenuSvg;
   if (connection === undefined) return null;
@@ -107,8 +107,8 @@ function activate(lab: Lab, app: Application, services: Services): Watch | null 
   chooseLanguage(language);
   void loadServerMessages(language);
   const { serverSettings, contents } = app.serviceManager;
-  const server = serverOf(connection, serverSettings);
-  const watch = new Watch(server, browser);
+  const server = createServer(connection, serverSettings);
+  const watch = new SessionWatch(server, browser);
   const notify = lab['@jupyterlab/apputils']?.Notification;
   const acts = new Actions(watch, notify, contents);
   new IdleWarning(watch, acts, notify);
@@ -134,13 +134,13 @@ function activate(lab: Lab, app: Application, services: Services): Watch | null 
 }
 
 /** Add the panel and TensorBoard's tab, once the server has confirmed that this is a session. */
-function addTabs(lab: Lab, app: Application, watch: Watch): void {
+function addTabs(lab: Lab, app: Application, watch: SessionWatch): void {
   const Widget = lab['@lumino/widgets']?.Widget;
   if (Widget === undefined) return;
   const { commands, shell, serviceManager } = app;
   const apputils = lab['@jupyterlab/apputils'];
   const ui = lab['@jupyterlab/ui-components'];
-  const jobs = new JobWatch(watch.server, watch.around);
+  const jobs = new JobWatch(watch.server, watch.browser);
   const panel = new Widget({ node: document.createElement('div') });
   panel.id = PANEL_ID;
   Object.assign(panel.title, { caption: messages.panel, icon: makeIcon(ui, 'panel') });
@@ -168,7 +168,7 @@ function addTabs(lab: Lab, app: Application, watch: Watch): void {
 }
 
 /** Call back once, when the server has confirmed that this is a session of the portal. */
-function onFirstFacts(watch: Watch, callback: () => void): void {
+function onFirstFacts(watch: SessionWatch, callback: () => void): void {
   let done = false;
   watch.onChange(() => {
     if (done || watch.facts === null) return;
@@ -187,7 +187,7 @@ export async function makeRoom(
   app.shell?.collapseLeft?.();
 }
 
-function addToMenuBar(watch: Watch, mainMenu?: MainMenu, menu?: Menu): void {
+function addToMenuBar(watch: SessionWatch, mainMenu?: MainMenu, menu?: Menu): void {
   onFirstFacts(watch, () => {
     if (menu !== undefined) mainMenu?.addMenu(menu, true, { rank: MENU_RANK });
   });
@@ -197,7 +197,7 @@ function addStyles(): void {
   document.head.appendChild(document.createElement('style')).textContent = css;
 }
 
-function addToStatusBar(watch: Watch, lab: Lab, statusBar?: StatusBar, menu?: Menu): void {
+function addToStatusBar(watch: SessionWatch, lab: Lab, statusBar?: StatusBar, menu?: Menu): void {
   const Widget = lab['@lumino/widgets']?.Widget;
   if (statusBar === undefined || Widget === undefined) return;
   const time = timeItem(watch, (button) => {

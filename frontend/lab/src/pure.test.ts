@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { extensionChoices } from '@/features/sessions/extend';
 import { readFilled } from '@/features/submit/link';
-import type { Facts, Gpu, Use } from './facts';
+import type { CurrentUsage, Facts, Gpu } from './facts';
 import { runAddress } from './notebook';
 import { clockOffset, urgency, warningDue } from './time';
 import { brief, details, isMemoryScarce, size } from './usage';
@@ -91,7 +91,7 @@ describe('the usage of a session', () => {
   });
 
   it('is omitted if the node reports nothing', () => {
-    const nothing: Use = { memory: null, gpus: null };
+    const nothing: CurrentUsage = { memory: null, gpus: null };
     expect(brief(facts(0), nothing)).toBe('node01');
     expect(brief(facts(1), nothing)).toBe('node01 · GPU: n/a');
     expect(brief(null, nothing)).toBe('');
@@ -103,7 +103,10 @@ describe('the usage of a session', () => {
   });
 
   it('is marked once little memory is left', () => {
-    const used = (used_bytes: number): Use => ({ memory: { ...memory, used_bytes }, gpus: null });
+    const used = (used_bytes: number): CurrentUsage => ({
+      memory: { ...memory, used_bytes },
+      gpus: null,
+    });
     expect(isMemoryScarce(used(5.3 * GB))).toBe(false);
     expect(isMemoryScarce(used(5.5 * GB))).toBe(true);
     expect(isMemoryScarce({ memory: { ...memory, limit_bytes: null }, gpus: null })).toBe(false);

@@ -82,7 +82,7 @@ describe('running a cell', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('stops after a refusal, until the user has saved', async () => {
+  it('stops after a failure, until the user has saved', async () => {
     const { calls, run, panel } = opened(() => Promise.reject(new Error('Cancel')));
     run();
     await vi.advanceTimersByTimeAsync(SAVE_DELAY_MS);

@@ -16,7 +16,7 @@ interface Saving {
   tookMs: number;
   endedMs: number;
   /** The last attempt failed, or the user cancelled JupyterLab's question about a conflict. */
-  refused: boolean;
+  failed: boolean;
 }
 
 export function saveOnRun(
@@ -31,7 +31,7 @@ export function saveOnRun(
     const saving = savings.get(panel) ?? newSaving(panel);
     savings.set(panel, saving);
     if (saving.running) saving.changed = true;
-    else if (!saving.refused) wait(panel, saving);
+    else if (!saving.failed) wait(panel, saving);
   };
   events.executionScheduled.connect((_, { notebook }) => schedule(notebook));
   events.executed.connect((_, { notebook }) => schedule(notebook));
@@ -44,10 +44,10 @@ function newSaving({ context }: NotebookPanel): Saving {
     changed: false,
     tookMs: 0,
     endedMs: 0,
-    refused: false,
+    failed: false,
   };
   context.saveState.connect((_, state) => {
-    if (state === 'completed') saving.refused = false;
+    if (state === 'completed') saving.failed = false;
   });
   return saving;
 }
@@ -70,12 +70,12 @@ async function save(panel: NotebookPanel, saving: Saving): Promise<void> {
   try {
     await context.save();
   } catch {
-    saving.refused = true; // JupyterLab has shown why
+    saving.failed = true; // JupyterLab has shown why
   }
   saving.endedMs = performance.now();
   saving.tookMs = saving.endedMs - begin;
   saving.running = false;
   if (!saving.changed || panel.isDisposed) return;
   context.model.dirty = true; // JupyterLab considers changes during a save as saved
-  if (!saving.refused) wait(panel, saving);
+  if (!saving.failed) wait(panel, saving);
 }

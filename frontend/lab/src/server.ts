@@ -5,15 +5,15 @@ import type {
   Facts,
   FramedTensorboard,
   LogEnd,
-  News,
   SessionJobs,
+  SessionUpdate,
   UsageSeries,
 } from './facts';
 import type { ServerSettings, Shared } from './jupyter';
 import { messages } from './messages';
 
-/** A refusal, with a message that can be shown unchanged. */
-export class Refusal extends Error {
+/** A failed request, with a message that can be shown unchanged. */
+export class RequestError extends Error {
   constructor(
     message: string,
     readonly status: number,
@@ -23,7 +23,7 @@ export class Refusal extends Error {
 }
 
 export interface Server {
-  news(): Promise<News>;
+  fetchUpdate(): Promise<SessionUpdate>;
   extend(minutes: number): Promise<Facts>;
   /** `request` is the output of a cell that ran %tensorboard. */
   startTensorboard(request?: object): Promise<FramedTensorboard>;
@@ -47,26 +47,26 @@ async function message(response: Response): Promise<string> {
   }
 }
 
-export function serverOf(
+export function createServer(
   { makeRequest }: Shared['@jupyterlab/services']['ServerConnection'],
   settings: ServerSettings,
 ): Server {
-  const at = `${settings.baseUrl.replace(/\/*$/, '/')}portal/session`;
+  const baseUrl = `${settings.baseUrl.replace(/\/*$/, '/')}portal/session`;
 
   async function sendRequest<T>(method: string, path = '', body?: object): Promise<T> {
     const init = { method, ...(body && { body: JSON.stringify(body) }) };
     let response: Response;
     try {
-      response = await makeRequest(at + path, init, settings);
+      response = await makeRequest(baseUrl + path, init, settings);
     } catch {
-      throw new Refusal(messages.noAnswer, 0);
+      throw new RequestError(messages.noAnswer, 0);
     }
-    if (!response.ok) throw new Refusal(await message(response), response.status);
+    if (!response.ok) throw new RequestError(await message(response), response.status);
     return (await response.json()) as T;
   }
 
   return {
-    news: () => sendRequest<News>('GET'),
+    fetchUpdate: () => sendRequest<SessionUpdate>('GET'),
     extend: (minutes) => sendRequest<Facts>('POST', '/extend', { minutes }),
     startTensorboard: (request) => sendRequest<FramedTensorboard>('PUT', '/tensorboard', request),
     keep: async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Widget } from './jupyter';
-import { Refusal } from './server';
+import { RequestError } from './server';
 import { requestFrame, TENSORBOARD_MIME, tensorboardFactory } from './tensorboard';
-import { World } from './testing';
+import { FakePage } from './testing';
 
 class NodeWidget implements Widget {
   readonly node: HTMLElement;
@@ -17,23 +17,23 @@ describe('the output of %tensorboard', () => {
   const model = { data: { [TENSORBOARD_MIME]: request, 'text/plain': 'x' } };
 
   it('frames the session’s TensorBoard', async () => {
-    const world = new World();
-    expect(await requestFrame(world, model)).toEqual({
+    const page = new FakePage();
+    expect(await requestFrame(page, model)).toEqual({
       caption: 'TensorBoard of this session: /home/alice/runs',
       url: 'https://boards/tensorboard/1/ticket/',
     });
-    expect(world.requests).toEqual([request]);
+    expect(page.requests).toEqual([request]);
   });
 
-  it('shows a refusal', async () => {
-    const world = new World();
-    world.answer = new Refusal('There is no such folder.', 422);
-    const frame = await requestFrame(world, model);
+  it('shows an error', async () => {
+    const page = new FakePage();
+    page.answer = new RequestError('There is no such folder.', 422);
+    const frame = await requestFrame(page, model);
     expect(frame).toEqual({ caption: 'There is no such folder.', url: null });
   });
 
   it('is rendered only in a notebook that is trusted', () => {
-    const factory = tensorboardFactory(NodeWidget, new World());
+    const factory = tensorboardFactory(NodeWidget, new FakePage());
     expect([factory.mimeTypes, factory.safe]).toEqual([[TENSORBOARD_MIME], false]);
   });
 });

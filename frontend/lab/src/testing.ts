@@ -5,14 +5,14 @@ import type {
   Facts,
   FramedTensorboard,
   LogEnd,
-  News,
   SessionJob,
   SessionJobs,
+  SessionUpdate,
 } from './facts';
 import { IdleWarning } from './idle';
 import type { CellOutput, KernelMessage, Notifications } from './jupyter';
-import { Refusal, type Server } from './server';
-import { ASK_EVERY_MS, type Surroundings, TICK_MS, Watch } from './watch';
+import { RequestError, type Server } from './server';
+import { ASK_EVERY_MS, type BrowserApi, SessionWatch, TICK_MS } from './watch';
 
 export const MIN = 60_000;
 export const START = Date.UTC(2026, 10, 22, 10);
@@ -142,11 +142,11 @@ export function notebookPanel(
   return { content: { widgets: cells }, isDisposed: false, sessionContext, context };
 }
 
-export class World implements Surroundings, Server, Tabs {
+export class FakePage implements BrowserApi, Server, Tabs {
   clock = START;
-  facts: Facts | Refusal = session(60);
+  facts: Facts | RequestError = session(60);
   extended: number[] = [];
-  answer: Facts | Refusal = session(120);
+  answer: Facts | RequestError = session(120);
   opened: string[] = [];
   requests: unknown[] = [];
   notifications: string[] = [];
@@ -156,13 +156,13 @@ export class World implements Surroundings, Server, Tabs {
   kept = false;
   requestCount = 0;
   files: string[] = [];
-  ownJobs: SessionJob[] | Refusal = [];
+  ownJobs: SessionJob[] | RequestError = [];
   cancelled: string[] = [];
   executions: Executions = { version: 0, executions: [] };
-  log: LogEnd | Refusal = { text: 'step 1\rstep 2\n', cut: false };
+  log: LogEnd | RequestError = { text: 'step 1\rstep 2\n', cut: false };
   #timers: [number, () => void][] = [];
 
-  watch = new Watch(this, this);
+  watch = new SessionWatch(this, this);
   notify: Notifications = {
     warning: (text, options) => {
       this.actions = options?.actions ?? [];
@@ -196,24 +196,24 @@ export class World implements Surroundings, Server, Tabs {
   every = (ms: number, callback: () => void) => void this.#timers.push([ms, callback]);
   hidden = () => this.isHidden;
   onShown = () => {};
-  async news(): Promise<News> {
+  async fetchUpdate(): Promise<SessionUpdate> {
     this.requestCount += 1;
-    if (this.facts instanceof Refusal) throw this.facts;
+    if (this.facts instanceof RequestError) throw this.facts;
     const use = { memory: null, gpus: null };
     return { facts: this.facts, problem: null, use, kept: this.kept };
   }
   async extend(minutes: number): Promise<Facts> {
     this.extended.push(minutes);
-    if (this.answer instanceof Refusal) throw this.answer;
+    if (this.answer instanceof RequestError) throw this.answer;
     return this.answer;
   }
   async startTensorboard(request?: object): Promise<FramedTensorboard> {
     this.requests.push(request);
-    if (this.answer instanceof Refusal) throw this.answer;
+    if (this.answer instanceof RequestError) throw this.answer;
     return { logdir: '/home/alice/runs', frame_url: 'https://boards/tensorboard/1/ticket/' };
   }
   async keep(): Promise<void> {
-    if (this.answer instanceof Refusal) throw this.answer;
+    if (this.answer instanceof RequestError) throw this.answer;
     this.kept = true;
   }
   async usage() {
@@ -225,15 +225,15 @@ export class World implements Surroundings, Server, Tabs {
     };
   }
   async jobs(): Promise<SessionJobs> {
-    if (this.ownJobs instanceof Refusal) throw this.ownJobs;
+    if (this.ownJobs instanceof RequestError) throw this.ownJobs;
     return { now: new Date(this.clock).toISOString(), jobs: this.ownJobs };
   }
   async logEnd(): Promise<LogEnd> {
-    if (this.log instanceof Refusal) throw this.log;
+    if (this.log instanceof RequestError) throw this.log;
     return this.log;
   }
   async cancelJob(id: string): Promise<void> {
-    if (this.answer instanceof Refusal) throw this.answer;
+    if (this.answer instanceof RequestError) throw this.answer;
     this.cancelled.push(id);
   }
   async outputs(kernel: string, page: string, since: number): Promise<Executions> {
@@ -247,7 +247,7 @@ export class World implements Surroundings, Server, Tabs {
   ahead = () => ({ go: this.open, close: () => this.open('closed') });
 
   /** Advance the page's clock by `ms`; `timers` lists those that fire. */
-  async pass(ms: number, timers = [TICK_MS, ASK_EVERY_MS]): Promise<void> {
+  async advance(ms: number, timers = [TICK_MS, ASK_EVERY_MS]): Promise<void> {
     this.clock += ms;
     for (const [every, callback] of this.#timers) if (timers.includes(every)) callback();
     await Promise.resolve();

@@ -1,5 +1,5 @@
 /** The session's usage, in brief and in detail. Pure. */
-import type { Facts, Gpu, Use } from './facts';
+import type { CurrentUsage, Facts, Gpu } from './facts';
 import { messages } from './messages';
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
@@ -46,13 +46,13 @@ function gpuLine(gpu: Gpu): string {
 const SCARCE = 0.9;
 
 /** Return whether little is left of the session's memory. */
-export function isMemoryScarce({ memory }: Use): boolean {
+export function isMemoryScarce({ memory }: CurrentUsage): boolean {
   if (!memory || memory.limit_bytes === null) return false;
   return memory.used_bytes >= SCARCE * memory.limit_bytes;
 }
 
 /** Format for the status bar: "node01 · Memory 1.2 GB of 6 GB · GPU 34 % 3.1 GB of 80 GB". */
-export function brief(facts: Facts | null, use: Use): string {
+export function brief(facts: Facts | null, use: CurrentUsage): string {
   const requested = facts?.session.resources.gpus ?? 0;
   const memory =
     use.memory &&
@@ -67,7 +67,7 @@ export function brief(facts: Facts | null, use: Use): string {
 }
 
 /** Format for the tooltip: one line per resource, also for those that are absent. */
-export function details(facts: Facts | null, use: Use): string {
+export function details(facts: Facts | null, use: CurrentUsage): string {
   const requested = facts?.session.resources.gpus ?? 0;
   const gpus = use.gpus?.length
     ? use.gpus.map(gpuLine)

@@ -1,25 +1,25 @@
 /** The state of the session, refreshed while the page is visible. */
-import type { Facts, News, Use } from './facts';
-import { Refusal, type Server } from './server';
+import type { CurrentUsage, Facts, SessionUpdate } from './facts';
+import { RequestError, type Server } from './server';
 import { clockOffset } from './time';
 
 export const ASK_EVERY_MS = 20_000;
 export const TICK_MS = 1000;
-const NO_USE: Use = { memory: null, gpus: null };
+const NO_USE: CurrentUsage = { memory: null, gpus: null };
 const NOT_HERE = 404;
 
 /** The parts of the browser that are used here: the page, its clock and timers. */
-export interface Surroundings {
+export interface BrowserApi {
   now: () => number;
   every: (ms: number, callback: () => void) => void;
   hidden: () => boolean;
   onShown: (callback: () => void) => void;
 }
 
-export class Watch {
+export class SessionWatch {
   facts: Facts | null = null;
-  problem: string | null = null;
-  use: Use = NO_USE;
+  errorMessage: string | null = null;
+  use: CurrentUsage = NO_USE;
   kept = false;
   /** The server has no session: an older program, or JupyterLab without the portal. */
   absent = false;
@@ -31,7 +31,7 @@ export class Watch {
 
   constructor(
     readonly server: Server,
-    readonly around: Surroundings,
+    readonly browser: BrowserApi,
   ) {}
 
   /** Register a listener for changes of what is displayed, including each second of the clock. */
@@ -40,17 +40,17 @@ export class Watch {
   }
 
   start(): void {
-    this.around.every(ASK_EVERY_MS, () => {
-      if (!this.around.hidden() || this.#nearTheEnd()) void this.refresh();
+    this.browser.every(ASK_EVERY_MS, () => {
+      if (!this.browser.hidden() || this.#nearTheEnd()) void this.refresh();
     });
-    this.around.every(TICK_MS, () => this.#emit());
-    this.around.onShown(() => void this.refresh());
+    this.browser.every(TICK_MS, () => this.#emit());
+    this.browser.onShown(() => void this.refresh());
     void this.refresh();
   }
 
   /** The portal's time, estimated from this browser's clock. */
   get nowMs(): number {
-    return this.around.now() + this.#offset;
+    return this.browser.now() + this.#offset;
   }
 
   /** Milliseconds until the session ends; null while that is not known. */
@@ -71,13 +71,13 @@ export class Watch {
     this.#requesting = true;
     const before = this.#done;
     try {
-      const news = await this.server.news();
-      this.use = news.use;
-      this.problem = news.problem;
-      if (before === this.#done) this.#applyNews(news);
+      const update = await this.server.fetchUpdate();
+      this.use = update.use;
+      this.errorMessage = update.problem;
+      if (before === this.#done) this.#applyUpdate(update);
     } catch (error) {
-      this.absent = error instanceof Refusal && error.status === NOT_HERE;
-      this.problem = error instanceof Error ? error.message : null;
+      this.absent = error instanceof RequestError && error.status === NOT_HERE;
+      this.errorMessage = error instanceof Error ? error.message : null;
     } finally {
       this.#requesting = false;
     }
@@ -99,14 +99,14 @@ export class Watch {
   }
 
   /** Apply the server's data. The last known data stays while the portal does not respond. */
-  #applyNews({ kept, facts }: News): void {
+  #applyUpdate({ kept, facts }: SessionUpdate): void {
     this.kept = kept;
     if (facts) this.#setFacts(facts);
   }
 
   #setFacts(facts: Facts): void {
     this.facts = facts;
-    this.#offset = clockOffset(facts.now, this.around.now());
+    this.#offset = clockOffset(facts.now, this.browser.now());
   }
 
   /** A hidden page also warns, and must know about an extension made in another tab. */
@@ -119,7 +119,7 @@ export class Watch {
   }
 }
 
-export const browser: Surroundings = {
+export const browser: BrowserApi = {
   now: () => Date.now(),
   every: (ms, callback) => void window.setInterval(callback, ms),
   hidden: () => document.visibilityState === 'hidden',
