@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sentence, toApiError, wrongPassword } from './problem';
+import { errorMessage, toApiError, wrongPassword } from './problem';
 
 const refused = (title: string, slug = 'wrong-credentials') =>
   toApiError(401, { type: `urn:portal:${slug}`, title, detail: 'The portal’s words.' }, null);
@@ -19,7 +19,7 @@ describe('a wrong password', () => {
 
 describe('an error of the portal', () => {
   const failed = (status: number, id: string | null) =>
-    sentence(toApiError(status, { detail: 'It failed.' }, null, id));
+    errorMessage(toApiError(status, { detail: 'It failed.' }, null, id));
 
   it('has the number under which the log explains it', () => {
     expect(failed(500, '1a2b')).toBe(

@@ -88,7 +88,7 @@ export function toApiError(
 const DIRECTORY_SILENT = t`The directory doesn't answer, so nothing was changed there. Try again in a few minutes.`;
 
 /** Return the message to show for anything that a request may throw. */
-export function sentence(error: unknown): string {
+export function errorMessage(error: unknown): string {
   if (!(error instanceof ApiError)) return OFFLINE_MESSAGE;
   if (error.slug === 'directory-unavailable') return DIRECTORY_SILENT;
   const message = translate(error.message);

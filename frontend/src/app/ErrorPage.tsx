@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Stack, Text } from '@mantine/core';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { useLive } from '@/live/store';
 import { PageTitle } from '@/ui/PageTitle';
 import classes from '@/ui/PlainPage.module.css';
@@ -43,7 +43,7 @@ export function ErrorPage({ error }: { error: unknown }) {
         <PageTitle tab={t`Error`}>
           <Trans>This page can't be shown</Trans>
         </PageTitle>
-        <Text role="alert">{sentence(error)}</Text>
+        <Text role="alert">{errorMessage(error)}</Text>
         <Text c="dimmed" size="sm">
           <Trans>Your sessions and jobs on the cluster keep running.</Trans>
         </Text>

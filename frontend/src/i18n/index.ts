@@ -12,7 +12,7 @@ import { dateLocaleOf, type Language, languageOf, localeOf } from './language';
 import { storedLanguage, storeLanguage } from './storedLanguage';
 import { type Catalog, setCatalog } from './translate';
 
-const MOST_WAIT_MS = 4000;
+const MAX_WAIT_MS = 4000;
 
 let language: Language = 'en';
 let tag = 'en';
@@ -53,7 +53,7 @@ async function loadMessages(): Promise<Messages | null> {
  * shows those messages in English, and does not wait for them. */
 async function loadServerCatalog(): Promise<Catalog | null> {
   try {
-    const answer = await fetch(catalogUrl, { signal: AbortSignal.timeout(MOST_WAIT_MS) });
+    const answer = await fetch(catalogUrl, { signal: AbortSignal.timeout(MAX_WAIT_MS) });
     if (!answer.ok) throw new Error(`${catalogUrl} answers ${answer.status}`);
     return (await answer.json()) as Catalog;
   } catch (error) {

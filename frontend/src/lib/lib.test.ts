@@ -105,7 +105,7 @@ describe('plainOutput', () => {
 });
 
 describe('problems', () => {
-  it('takes the sentence and the fields of a problem', () => {
+  it('takes the message and the fields of a problem', () => {
     const error = toApiError(
       422,
       {

@@ -3,11 +3,11 @@ import { api } from '@/api/client';
 import type { LiveEvent } from './reducer';
 
 /** A page does not wait longer; the stream brings the state. */
-const MOST_WAIT_MS = 2000;
+const MAX_WAIT_MS = 2000;
 
 /** Return the user's state; null if the portal does not answer in time, or refuses. */
 export async function fetchSnapshot(): Promise<Extract<LiveEvent, { kind: 'snapshot' }> | null> {
-  const signal = AbortSignal.timeout(MOST_WAIT_MS);
+  const signal = AbortSignal.timeout(MAX_WAIT_MS);
   const { data } = await api
     .GET('/api/v1/events/snapshot', { signal })
     .catch(() => ({ data: undefined }));

@@ -64,7 +64,7 @@ export interface Scene {
 
 const QUIET: Snapshot = { kind: 'snapshot', sessions: [], jobs: [], cluster, announcements: [] };
 /** The maximum number of rounds of dependent requests; a page that needs more never settles. */
-const MOST_ROUNDS = 10;
+const MAX_ROUNDS = 10;
 
 /** Return whether a query of the rendered page is still pending. */
 const isOpen = ({ state, options }: Query): boolean =>
@@ -137,7 +137,7 @@ export async function page(
   let markup = draw();
   const loads = (): boolean => !early && LAZY.test(markup);
   for (let round = 0; openQueries().length > 0 || loads(); round++) {
-    if (round === MOST_ROUNDS) throw new Error(`${address} asks for more after each answer.`);
+    if (round === MAX_ROUNDS) throw new Error(`${address} asks for more after each answer.`);
     await Promise.allSettled(openQueries().map((query) => query.fetch()));
     await vi.dynamicImportSettled();
     markup = draw();

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import { joinSentences } from '@/i18n/lists';
 import { translate } from '@/i18n/translate';
 import { useWithPassword } from '@/lib/reauth';
@@ -115,6 +115,6 @@ export function ConfirmForm({
 function fullText(error: unknown): string {
   const fields = error instanceof ApiError ? error.fields : [];
   return fields.length === 0
-    ? sentence(error)
+    ? errorMessage(error)
     : joinSentences(fields.map(({ message }) => translate(message)));
 }

@@ -1,7 +1,7 @@
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Paper, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { Notice } from './Notice';
 import { RestoredNotice } from './RestoredForm';
 import type { Form } from './useForm';
@@ -33,7 +33,8 @@ export function RecordForm({ form, message, foot, card, label, children, ...butt
   const content = (
     <>
       <RestoredNotice draft={form.draft} onStartOver={form.startOver} />
-      {message ?? (form.problem !== null && <Notice tone="error">{sentence(form.problem)}</Notice>)}
+      {message ??
+        (form.problem !== null && <Notice tone="error">{errorMessage(form.problem)}</Notice>)}
       {children}
       {foot ?? <Buttons form={form} {...buttons} />}
     </>

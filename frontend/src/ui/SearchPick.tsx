@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Combobox, Loader, Text, TextInput, useCombobox } from '@mantine/core';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 
 interface Choice {
   name: string;
@@ -95,7 +95,7 @@ export function SearchPick({
           {choices.length === 0 && (
             <Combobox.Empty>
               {suggestions.error
-                ? sentence(suggestions.error)
+                ? errorMessage(suggestions.error)
                 : suggestions.pending
                   ? t`Searching…`
                   : none}

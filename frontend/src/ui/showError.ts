@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { notifications } from '@mantine/notifications';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 
 /** Thrown when the user closes a dialog; not an error to show. */
 export class Cancelled extends Error {}
@@ -11,7 +11,7 @@ export function showError(error: unknown): void {
   notifications.show({
     color: 'red',
     title: t`The action failed`,
-    message: sentence(error),
+    message: errorMessage(error),
     autoClose: 10_000,
     role: 'alert',
   });

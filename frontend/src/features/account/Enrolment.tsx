@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { CodeField } from '@/features/login/CodeField';
 import { beginEnrolment, confirmEnrolment, formatSecret } from '@/features/login/secondFactor';
 import { useWithPassword } from '@/lib/reauth';
@@ -35,7 +35,9 @@ export function Enrolment({ onCodes, onCancel }: Props) {
 
   if (error) {
     const why =
-      error instanceof Cancelled ? t`This requires your password. Start again.` : sentence(error);
+      error instanceof Cancelled
+        ? t`This requires your password. Start again.`
+        : errorMessage(error);
     return <Notice tone="error">{why}</Notice>;
   }
   return (

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Box, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { preferencesQuery, useSavePreferences } from '@/features/preferences/preferences';
 import { changeLanguage } from '@/i18n';
 import { LANGUAGES, type Language, NAMES, tagOf } from '@/i18n/language';
@@ -39,7 +39,7 @@ export function LanguageSection() {
           </Notice>
         </Box>
       )}
-      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && !data && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
       {data && <Languages chosen={data.language} />}
     </Paper>

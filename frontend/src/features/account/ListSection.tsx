@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Paper, Skeleton, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import classes from '@/ui/AccountSection.module.css';
 import { TryAgain } from '@/ui/TryAgain';
 
@@ -34,7 +34,7 @@ export function ListSection({
         </Title>
         {action}
       </div>
-      {error && <TryAgain error={sentence(error)} onRetry={onRetry} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={onRetry} />}
       {loading && !error && <Skeleton height={60} aria-label={t`Loading`} />}
       {children}
     </Paper>

@@ -86,8 +86,8 @@ function Steps({ username }: { username: string }) {
     enter(user);
   };
 
-  const back = (sentence: string | null): void => {
-    setError(sentence);
+  const back = (message: string | null): void => {
+    setError(message);
     setStep('password');
   };
 

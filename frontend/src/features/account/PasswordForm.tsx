@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { type FormEvent, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
-import { fieldMessage, sentence, wrongPassword } from '@/api/problem';
+import { errorMessage, fieldMessage, wrongPassword } from '@/api/problem';
 import { useWithPassword } from '@/lib/reauth';
 import { useMe } from '@/lib/useMe';
 import { useFocusProblem } from '@/ui/focus';
@@ -42,7 +42,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
       fieldMessage(reason, 'password');
     const fresh = fieldMessage(reason, 'new_password');
     setErrors({ ...(current && { current }), ...(fresh && { fresh }) });
-    setRefusal(current || fresh ? null : sentence(reason));
+    setRefusal(current || fresh ? null : errorMessage(reason));
     focusProblem();
   };
 

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { myGroupsQuery } from '@/features/tensorboard/sharing';
 import { joinWithCommas } from '@/i18n/lists';
 import { ROLE_LABELS } from '@/lib/roles';
@@ -67,7 +67,8 @@ const Quiet = ({ children }: { children: React.ReactNode }) => (
 
 function Groups() {
   const { data, error, refetch } = useQuery(myGroupsQuery);
-  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (error && !data)
+    return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (!data)
     return (
       <Quiet>

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { api, unwrap } from '@/api/client';
-import { sentence, wrongPassword } from '@/api/problem';
+import { errorMessage, wrongPassword } from '@/api/problem';
 import { useMe } from '@/lib/useMe';
 
 interface Props {
@@ -44,7 +44,7 @@ function ReauthForm({ onGiven, onCancel }: Omit<Props, 'opened'>) {
       await unwrap(api.POST('/api/v1/reauth', { body: { password } }));
       onGiven();
     } catch (reason) {
-      setError(wrongPassword(reason) ?? sentence(reason));
+      setError(wrongPassword(reason) ?? errorMessage(reason));
     } finally {
       setBusy(false);
     }

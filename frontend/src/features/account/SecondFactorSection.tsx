@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { SecondFactor } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { renewCodes, secondFactorQuery, turnOff } from '@/features/login/secondFactor';
@@ -33,7 +33,7 @@ export function SecondFactorSection() {
       <Title order={2} size="h4" id="second-factor" mb="xs">
         <Term word="Two-factor authentication">{t`Two-factor authentication`}</Term>
       </Title>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={60} aria-label={t`Loading`} />}
       {data && <Standing factor={data} />}
     </Paper>

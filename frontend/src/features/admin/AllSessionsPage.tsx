@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { stateLabel } from '@/features/sessions/labels';
 import { translate, translateExact } from '@/i18n/translate';
@@ -44,7 +44,7 @@ function AllSessions() {
   const running = data?.filter(isLive);
   return (
     <>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {running === undefined && !error && <ListSkeleton rows={5} />}
       {running && (
         <DataTable

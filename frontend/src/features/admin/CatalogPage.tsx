@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Catalog } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { ListSkeleton } from '@/ui/ListSkeleton';
@@ -26,7 +26,7 @@ function WholeCatalog() {
   const { data, error, refetch } = useQuery(catalogQuery);
   return (
     <>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <ListSkeleton rows={6} />}
       {data && (
         <div className={classes.sections}>

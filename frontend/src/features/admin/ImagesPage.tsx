@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { ImageImport, ImportedImage } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { refetchFailed } from '@/lib/queries';
@@ -37,7 +37,9 @@ function Images() {
   const error = images.error ?? imports.error;
   return (
     <>
-      {error && <TryAgain error={sentence(error)} onRetry={() => refetchFailed(images, imports)} />}
+      {error && (
+        <TryAgain error={errorMessage(error)} onRetry={() => refetchFailed(images, imports)} />
+      )}
       {!error && (images.isPending || imports.isPending) && <ListSkeleton rows={6} />}
       {images.data?.off && <Notice tone="info">{translate(images.data.off)}</Notice>}
       {images.data && !images.data.off && imports.data && (

@@ -8,12 +8,12 @@ import { isLiveImport } from './images';
 const REFRESH_MS = 5000;
 
 /** A cluster with more live sessions than these pages hold needs a search, not a longer list. */
-const MOST_PAGES = 10;
+const MAX_PAGES = 10;
 
 async function allLive(): Promise<Session[]> {
   const sessions: Session[] = [];
   let cursor: string | null = null;
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const query: { state: 'live'; cursor?: string } = { state: 'live', ...(cursor && { cursor }) };
     const answer = await unwrap(api.GET('/api/v1/admin/sessions', { params: { query } }));
     sessions.push(...answer.items);

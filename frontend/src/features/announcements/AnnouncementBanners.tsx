@@ -11,7 +11,7 @@ import { useDismissed } from './dismissed';
 import { MoreButton } from './MoreButton';
 
 /** More would leave no room for the page. The most important come first. */
-const MOST_SHOWN = 2;
+const MAX_SHOWN = 2;
 const NONE: readonly Announcement[] = [];
 
 /** The current announcements, shown on every page; `children` follow them. */
@@ -21,8 +21,8 @@ export function AnnouncementBanners({ children }: { children?: ReactNode }) {
   const [dismissed, dismiss] = useDismissed(username);
   const [open, setOpen] = useState(false);
   const shown = visibleAnnouncements(all, dismissed, useNow());
-  const more = shown.length - MOST_SHOWN;
-  const first = initiallyVisible(shown, open, MOST_SHOWN);
+  const more = shown.length - MAX_SHOWN;
+  const first = initiallyVisible(shown, open, MAX_SHOWN);
   const isCritical = (announcement: Announcement): boolean => announcement.level === 'critical';
   const card = (announcement: Announcement) => (
     <AnnouncementCard

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Modal, Paper, Skeleton } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { AdminAnnouncement } from '@/api/types';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { mayChange } from '@/lib/roles';
@@ -66,7 +66,7 @@ function List({ onEdit }: ListProps) {
   const rows = all.sort((a, b) => rank(a) - rank(b) || b.starts_at.localeCompare(a.starts_at));
   return (
     <>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={200} radius="lg" aria-label={t`Loading`} />}
       {data && all.length === 0 && (
         <Paper className={classes.none}>

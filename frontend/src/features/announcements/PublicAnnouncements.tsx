@@ -8,7 +8,7 @@ import { MoreButton } from './MoreButton';
 
 /** A login page may stay open for long. */
 const REFRESH_MS = 60_000;
-const MOST_SHOWN = 1;
+const MAX_SHOWN = 1;
 const NONE_DISMISSED: ReadonlySet<string> = new Set();
 
 const publicQuery = queryOptions({
@@ -25,13 +25,13 @@ export function PublicAnnouncements() {
   const { data } = useQuery(publicQuery);
   const [open, setOpen] = useState(false);
   const shown = visibleAnnouncements(data ?? [], NONE_DISMISSED, useNow());
-  const first = initiallyVisible(shown, open, MOST_SHOWN);
+  const first = initiallyVisible(shown, open, MAX_SHOWN);
   return (
     <>
       {first.map((announcement) => (
         <AnnouncementCard key={announcement.id} announcement={announcement} />
       ))}
-      <MoreButton more={shown.length - MOST_SHOWN} open={open} onTurn={() => setOpen(!open)} />
+      <MoreButton more={shown.length - MAX_SHOWN} open={open} onTurn={() => setOpen(!open)} />
     </>
   );
 }

@@ -4,7 +4,7 @@ import { Button, Paper } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { TryAgain } from '@/ui/TryAgain';
@@ -51,7 +51,7 @@ function Events({ search }: { search: AuditSearch }) {
   });
   return (
     <>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
       {isPending && !error && <ListSkeleton />}
       {data && events.length === 0 && <NothingFound search={search} />}
       {events.length > 0 && <AuditTable events={events} />}

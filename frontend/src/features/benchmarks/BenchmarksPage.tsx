@@ -4,7 +4,7 @@ import { Button, NativeSelect, Paper, Skeleton } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Template } from '@/api/types';
 import { templatesQuery } from '@/features/jobs/queries';
 import { joinSentences } from '@/i18n/lists';
@@ -13,7 +13,7 @@ import { clock } from '@/lib/clock';
 import { refetchFailed } from '@/lib/queries';
 import { Icon } from '@/ui/icons';
 import { PageTitle } from '@/ui/PageTitle';
-import { MOST_MARKS } from '@/ui/plot/marks';
+import { MAX_MARKS } from '@/ui/plot/marks';
 import { TryAgain } from '@/ui/TryAgain';
 import classes from './Benchmarks.module.css';
 import { FiguresTable } from './FiguresTable';
@@ -52,7 +52,7 @@ export function BenchmarksPage() {
       </p>
       {error && (
         <TryAgain
-          error={sentence(error)}
+          error={errorMessage(error)}
           onRetry={() => refetchFailed(templates, cluster, newest)}
         />
       )}
@@ -128,7 +128,7 @@ function Benchmark({ name, templates, selected, cluster }: Props) {
       </div>
       {template && <p className={classes.lead}>{translateExact(template.description)}</p>}
       {query.error && (
-        <TryAgain error={sentence(query.error)} onRetry={() => void query.refetch()} />
+        <TryAgain error={errorMessage(query.error)} onRetry={() => void query.refetch()} />
       )}
       {query.isPending && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {query.data && measure === undefined && <Nothing runs={runs} />}
@@ -189,7 +189,7 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
   }, [runs, cluster, measure]);
   const drawn = useMemo(() => {
     const drawn = columns.filter(({ key }, index) => turned.get(key) ?? index < DRAWN_AT_FIRST);
-    return drawn.slice(0, MOST_MARKS);
+    return drawn.slice(0, MAX_MARKS);
   }, [columns, turned]);
   const marks = useMemo(() => drawn.map((_, index) => index), [drawn]);
   const markOf = (key: string): number | null => {

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
@@ -40,14 +40,14 @@ export function ClusterPage() {
       <Head gpus={gpus.data} withLinks={Boolean(isKnown)} />
       {error && !isKnown && (
         <TryAgain
-          error={sentence(error)}
+          error={errorMessage(error)}
           onRetry={() => {
             for (const query of [gpus, nodes, out]) void query.refetch();
           }}
         />
       )}
       {error && isKnown && (
-        <Notice tone="warning">{t`This page may be out of date. ${{ problem: sentence(error) }}`}</Notice>
+        <Notice tone="warning">{t`This page may be out of date. ${{ problem: errorMessage(error) }}`}</Notice>
       )}
       {!isKnown && !error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
       {isKnown && gpus.data.at === null && (

@@ -4,7 +4,7 @@ import { Paper, SegmentedControl, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useId, useMemo } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { TimeChart } from '@/ui/plot/TimeChart';
 import { TryAgain } from '@/ui/TryAgain';
 import classes from './Cluster.module.css';
@@ -42,7 +42,7 @@ export function HistorySection() {
           data={HISTORY_RANGES.map((value) => ({ value, label: RANGE_LABELS[value] }))}
         />
       </div>
-      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && !data && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!error && !data && <Skeleton height={220} radius="lg" aria-label={t`Loading`} />}
       {data && (hasHistory(data) ? <Charts history={data} /> : <Empty />)}
     </section>

@@ -1,7 +1,7 @@
 import { useComputedColorScheme } from '@mantine/core';
 import { type MouseEvent, useEffect, useRef } from 'react';
 import { drawBoxes } from './drawBoxes';
-import { nodeSentence } from './labels';
+import { describeNode } from './labels';
 import classes from './NodeMap.module.css';
 import { type BoxSize, boxAt, columnsIn, type MapNode } from './nodeMap';
 
@@ -41,7 +41,7 @@ export function NodeCanvas({ label, nodes, size, chosen, choose }: Props) {
       aria-label={label}
       onMouseMove={(event) => {
         const node = nodeAt(event);
-        event.currentTarget.title = node ? nodeSentence(node) : '';
+        event.currentTarget.title = node ? describeNode(node) : '';
         event.currentTarget.dataset.over = String(node !== undefined);
       }}
       onClick={(event) => {

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { ActionIcon, Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { MaybeTerm } from '@/features/glossary/Term';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
@@ -44,7 +44,7 @@ export function NodeDetails({ name, close }: Props) {
           <span aria-hidden="true">✕</span>
         </ActionIcon>
       </div>
-      {error && <Notice tone={node ? 'warning' : 'error'}>{sentence(error)}</Notice>}
+      {error && <Notice tone={node ? 'warning' : 'error'}>{errorMessage(error)}</Notice>}
       {!node && !error && <Skeleton height={240} aria-label={t`Loading`} />}
       {node && label && (
         <>

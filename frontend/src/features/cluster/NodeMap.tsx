@@ -9,7 +9,7 @@ import { boxSize, countGpus, type Group, groupNodes, type MapNode } from './node
 import { Tile } from './Tile';
 
 /** With more nodes than this, each is a small box without its name. */
-const MOST_NAMED = 240;
+const MAX_NAMED = 240;
 
 interface Props {
   nodes: readonly MapNode[];
@@ -22,7 +22,7 @@ interface Props {
 /** A map of the nodes, grouped by hardware, with the state of each GPU. */
 export function NodeMap(props: Props) {
   const groups = useMemo(() => groupNodes(props.nodes), [props.nodes]);
-  return props.nodes.length > MOST_NAMED ? (
+  return props.nodes.length > MAX_NAMED ? (
     <DenseMap groups={groups} {...props} />
   ) : (
     <TileMap groups={groups} {...props} />

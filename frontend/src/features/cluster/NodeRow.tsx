@@ -4,13 +4,13 @@ import { nodeText } from './nodeText';
 import type { NodeGpus, VisibleNode } from './types';
 
 /** One dot for each GPU; above this number they are shown as text. */
-const MOST_DOTS = 16;
+const MAX_DOTS = 16;
 
 function Dots({ gpu }: { gpu: NodeGpus }) {
   const { free, out, total, type } = gpu;
   const used = total - free - out;
   const label = t`${used} of ${total} ${type} GPUs in use`;
-  if (total > MOST_DOTS)
+  if (total > MAX_DOTS)
     return (
       <span title={label}>
         {used}/{total}

@@ -2,7 +2,7 @@ import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { Term } from '@/features/glossary/Term';
 import { translate } from '@/i18n/translate';
 import { minutesAsTime } from '@/lib/time';
@@ -26,7 +26,7 @@ export function QueueSection({ queue, error }: Props) {
       <h2 id="queue-title" className={classes.title}>
         <Term word="Queue">{t`Queue`}</Term>
       </h2>
-      {error && !queue && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && !queue && <Notice tone="error">{errorMessage(error)}</Notice>}
       {!error && !queue && <ListSkeleton rows={4} />}
       {queue && queue.partitions.length === 0 && (
         <p className={classes.quiet}>

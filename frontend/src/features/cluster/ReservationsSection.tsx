@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { Term } from '@/features/glossary/Term';
 import { dateLocale } from '@/i18n';
 import { joinWithCommas } from '@/i18n/lists';
@@ -25,7 +25,7 @@ export function ReservationsSection({ ahead, error }: Props) {
       <h2 id="ahead-title" className={classes.title}>
         <Trans>Maintenance and reservations</Trans>
       </h2>
-      {error && !ahead && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && !ahead && <Notice tone="error">{errorMessage(error)}</Notice>}
       {!error && !ahead && <Skeleton height={80} radius="lg" aria-label={t`Loading`} />}
       {ahead && !ahead.known && (
         <p className={classes.quiet}>

@@ -1,5 +1,5 @@
 import { memo } from 'react';
-import { conditionLabel, nodeSentence } from './labels';
+import { conditionLabel, describeNode } from './labels';
 import classes from './NodeMap.module.css';
 import { cpuParts, type MapNode, squaresByType } from './nodeMap';
 import { Swatch } from './Swatch';
@@ -14,7 +14,7 @@ interface TileProps {
 
 /** A node's tile: its name, and a square for each GPU. */
 export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps) {
-  const label = nodeSentence(node);
+  const label = describeNode(node);
   const out = node.cpusFree === null;
   return (
     <li>

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
   conditionLabel,
+  describeNode,
   gpusShort,
   hardwareText,
   memoryCell,
-  nodeSentence,
   pendingPositions,
   reservationNodes,
   reservationSuggestion,
@@ -165,13 +165,13 @@ describe('which nodes are shown', () => {
 
 describe('a node in words', () => {
   it('describes everything on the map', () => {
-    expect(nodeSentence(mine)).toBe(
+    expect(describeNode(mine)).toBe(
       'node1: Partly in use. v100: 1 free, 1 yours, 2 in use by others.',
     );
-    expect(nodeSentence(drained)).toBe(
+    expect(describeNode(drained)).toBe(
       'node2: Out of service. fan 2 <b>broken</b>. v100: 4 out of service.',
     );
-    expect(nodeSentence(plain)).toBe('node10: Partly in use. 30 of 32 CPUs free.');
+    expect(describeNode(plain)).toBe('node10: Partly in use. 30 of 32 CPUs free.');
     const counts = { type: 'v100', total: 4, free: 1, mine: 1, others: 2, unclear: 0, out: 0 };
     expect(gpusShort(counts)).toBe('1 of 4 v100 free, 1 yours');
     expect(memoryCell({ memory_gb: 128, memory_free_gb: 0 })).toBe('0 of 128 GB');

@@ -3,7 +3,7 @@ import { cssColor } from '@/ui/plot/styles';
 import { type BoxSize, columnsIn, type MapNode, partsOf, type Square } from './nodeMap';
 
 /** Finer pixels cost memory, and are not seen. */
-const MOST_RATIO = 2;
+const MAX_RATIO = 2;
 
 interface Box {
   x: number;
@@ -35,7 +35,7 @@ export function drawBoxes(
   const width = canvas.clientWidth;
   const columns = columnsIn(width, size);
   const height = Math.ceil(nodes.length / columns) * (side + gap);
-  const ratio = Math.min(window.devicePixelRatio, MOST_RATIO);
+  const ratio = Math.min(window.devicePixelRatio, MAX_RATIO);
   canvas.style.height = `${height}px`;
   [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
   const pen = canvas.getContext('2d');

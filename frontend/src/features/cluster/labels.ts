@@ -99,7 +99,7 @@ export const memoryFreeText = (node: Memory): string =>
   t`${{ free: memoryFree(node) }} of ${{ total: memoryText(node.memory_gb) }} free`;
 
 /** Describe a node in one sentence, for screen readers. */
-export function nodeSentence(node: MapNode): string {
+export function describeNode(node: MapNode): string {
   const { name, hardware, cpusFree } = node;
   const parts = gpusOf(node).map(gpusText);
   const reason = translateExact(node.reason);
@@ -172,7 +172,7 @@ export function reservationSuggestion(reservation: Reservation, begun: boolean):
   return t`Jobs that would still be running when it begins don’t start on these nodes before it; a shorter time limit may help.`;
 }
 
-const MOST_NAMES = 4;
+const MAX_NAMES = 4;
 
 /** Format a reservation's nodes: "all nodes", "node01, node02", "node01, node02, node03, node04 and
  * 12 more". */
@@ -181,7 +181,7 @@ export function reservationNodes({
   all_nodes,
 }: Pick<Reservation, 'nodes' | 'all_nodes'>): string {
   if (all_nodes) return t`all nodes`;
-  const first = joinWithCommas(nodes.slice(0, MOST_NAMES));
-  const rest = nodes.length - MOST_NAMES;
+  const first = joinWithCommas(nodes.slice(0, MAX_NAMES));
+  const rest = nodes.length - MAX_NAMES;
   return rest > 0 ? t`${first} and ${rest} more` : first;
 }

@@ -23,7 +23,7 @@ const HISTORY_MS = 60_000;
 const SETTLE_MS = 400;
 const KEY = 'cluster';
 /** More nodes out of service are a link. */
-export const MOST_OUT = 8;
+export const MAX_OUT = 8;
 
 /** The queries that change with the nodes and jobs in Slurm. */
 const NOW = [KEY, 'now'] as const;
@@ -54,7 +54,7 @@ const fetchNodes = (query: NodeQuery) =>
 /** The first nodes that accept no jobs. */
 export const outQuery = queryOptions({
   queryKey: [...NOW, 'out'],
-  queryFn: () => fetchNodes({ show: 'out', limit: MOST_OUT }),
+  queryFn: () => fetchNodes({ show: 'out', limit: MAX_OUT }),
   refetchInterval: REFRESH_MS,
   staleTime: 0,
 });

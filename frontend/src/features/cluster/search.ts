@@ -43,7 +43,7 @@ export const CONDITIONS: readonly Condition[] = [
   'down',
   'unknown',
 ];
-const MOST_FREE = 1024;
+const MAX_FREE = 1024;
 const SHOWS: readonly Show[] = ['free', 'mine', 'busy', 'out'];
 const COLUMNS: readonly Column[] = ['name', 'state', 'gpus', 'cpus', 'memory', 'partitions'];
 const TEXTS = ['q', 'partition', 'gpu', 'node'] as const;
@@ -62,7 +62,7 @@ export function readClusterSearch(search: Record<string, unknown>): ClusterSearc
   const state = CONDITIONS.find((choice) => choice === search.state);
   if (state) result.state = state;
   const free = Number(search.free);
-  if (Number.isInteger(free) && free > 0 && free <= MOST_FREE) result.free = free;
+  if (Number.isInteger(free) && free > 0 && free <= MAX_FREE) result.free = free;
   const sort = COLUMNS.find((column) => column === search.sort);
   if (sort && sort !== 'name') result.sort = sort;
   if (search.desc === true) result.desc = true;

@@ -4,7 +4,7 @@ import { Button, Checkbox, Paper, Skeleton, VisuallyHidden } from '@mantine/core
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Job } from '@/api/types';
 import { jobReason, jobStateLabel } from '@/features/jobs/labels';
 import { templatesQuery } from '@/features/jobs/queries';
@@ -40,7 +40,7 @@ export function ComparePage() {
         </Link>
       </p>
       <PageTitle tab={t`Compare runs`}>{t`Compare runs`}</PageTitle>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {ids.length === 0 && <Nothing />}
       {ids.length > 0 && isPending && !error && (
         <Skeleton height={420} radius="lg" aria-label={t`Loading`} />

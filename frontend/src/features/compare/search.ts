@@ -1,5 +1,5 @@
 /** The compared runs: parsed from and written to the page's address. Pure. */
-import { MOST_COMPARED } from '@/features/jobs/selection';
+import { MAX_COMPARED } from '@/features/jobs/selection';
 
 export interface CompareSearch {
   /** ids, separated by commas */
@@ -20,5 +20,5 @@ export function readCompareSearch(search: Record<string, unknown>): CompareSearc
 /** Parse the ids: each once, and no more than can be compared. */
 export function idsOf(text: string | undefined): string[] {
   const ids = (text ?? '').split(',').map((id) => id.trim());
-  return [...new Set(ids.filter((id) => id !== ''))].slice(0, MOST_COMPARED);
+  return [...new Set(ids.filter((id) => id !== ''))].slice(0, MAX_COMPARED);
 }

@@ -22,7 +22,7 @@ export interface GroupsSearch {
 
 const PAGE = 200;
 const ENOUGH = 30;
-const MOST_PAGES = 5;
+const MAX_PAGES = 5;
 
 interface GroupsFound extends GroupsPage {
   leftOut: number;
@@ -45,16 +45,16 @@ export async function readGroups(
     items.push(...visible);
     leftOut += page.items.length - visible.length;
     cursor = page.next_cursor;
-    if (cursor === null || items.length >= ENOUGH || pages === MOST_PAGES)
+    if (cursor === null || items.length >= ENOUGH || pages === MAX_PAGES)
       return { ...page, items, leftOut };
   }
 }
 
-const MOST_FOUND = 20;
+const MAX_FOUND = 20;
 
 /** A query for a search field: the first few matching groups. */
 export const groupsFoundQuery = (text: string) =>
   queryOptions({
     queryKey: [...GROUPS_KEY, 'found', text],
-    queryFn: async () => (await readGroups({ text, all: false }, null)).items.slice(0, MOST_FOUND),
+    queryFn: async () => (await readGroups({ text, all: false }, null)).items.slice(0, MAX_FOUND),
   });

@@ -4,7 +4,7 @@ import { api, unwrap } from '@/api/client';
 
 export const USERS_KEY = ['admin', 'users'] as const;
 
-const MOST_FOUND = 20;
+const MAX_FOUND = 20;
 
 /** A query for a search field: the first few matching users. */
 export const userSearchQuery = (text: string) =>
@@ -13,7 +13,7 @@ export const userSearchQuery = (text: string) =>
     queryFn: async () =>
       (
         await unwrap(
-          api.GET('/api/v1/admin/users', { params: { query: { query: text, limit: MOST_FOUND } } }),
+          api.GET('/api/v1/admin/users', { params: { query: { query: text, limit: MAX_FOUND } } }),
         )
       ).items,
   });

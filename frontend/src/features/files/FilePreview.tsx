@@ -1,7 +1,7 @@
 import { Trans } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import { TryAgain } from '@/ui/TryAgain';
 import { Contents } from './Contents';
 import classes from './Preview.module.css';
@@ -42,7 +42,7 @@ function Inside({ at }: { at: At }) {
   if (error)
     return (
       <TryAgain
-        error={sentence(error)}
+        error={errorMessage(error)}
         onRetry={() => void (found.error ? found.refetch() : preview.refetch())}
       />
     );

@@ -4,7 +4,7 @@ import { Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { translate, translateExact } from '@/i18n/translate';
 import { useMe } from '@/lib/useMe';
 import choice from '@/ui/ChoiceLinks.module.css';
@@ -38,7 +38,7 @@ export function FilesPage() {
       </div>
       {query.isPending && <ListSkeleton />}
       {query.error && !query.data && (
-        <TryAgain error={sentence(query.error)} onRetry={() => void query.refetch()} />
+        <TryAgain error={errorMessage(query.error)} onRetry={() => void query.refetch()} />
       )}
       {query.data && <Inside roots={query.data} />}
     </>

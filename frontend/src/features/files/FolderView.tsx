@@ -4,7 +4,7 @@ import { Button, Checkbox, Paper } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { locale } from '@/i18n';
 import { translateExact } from '@/i18n/translate';
 import { ListSkeleton } from '@/ui/ListSkeleton';
@@ -163,7 +163,7 @@ function State({ query, count }: Props & { query: FolderQuery; count: number }) 
   return (
     <>
       {query.error && (
-        <TryAgain error={sentence(query.error)} onRetry={() => void query.refetch()} />
+        <TryAgain error={errorMessage(query.error)} onRetry={() => void query.refetch()} />
       )}
       {query.data?.pages[0]?.complete === false && count > 0 && (
         <Notice tone="warning">

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { NativeSelect, Skeleton, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import { translate, translateExact } from '@/i18n/translate';
 import { ConfirmForm } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
@@ -105,7 +105,7 @@ function Folders({ at, go }: { at: At; go: (path: string) => void }) {
   const folders = data?.items.filter(isFolder) ?? [];
   return (
     <>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       <ul className={classes.pick} aria-label={t`Folders`}>
         {at.path !== '' && (
           <li>

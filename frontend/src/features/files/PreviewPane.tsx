@@ -4,7 +4,7 @@ import { Button, CloseButton, Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { sizeText } from '@/lib/sizes';
 import { useIsLeft } from '@/lib/useFormDraft';
 import { focusPageIfLost } from '@/ui/focus';
@@ -54,7 +54,7 @@ export function PreviewPane({ at, maxTextBytes }: Props) {
         </div>
         <CloseButton aria-label={t`Close the preview`} onClick={close} />
       </div>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={200} mt="md" aria-label={t`Loading`} />}
       {entry && <Inside at={at} entry={entry} maxTextBytes={maxTextBytes} />}
     </Paper>
@@ -112,7 +112,7 @@ function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
           </Button>
         )}
       </div>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={200} aria-label={t`Loading`} />}
       {preview && <Contents at={at} preview={preview} />}
     </>

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Group, Skeleton, Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { KeyboardEvent } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { Notice } from '@/ui/Notice';
 import { RestartableForm, RestoredNotice } from '@/ui/RestoredForm';
 import { TryAgain } from '@/ui/TryAgain';
@@ -35,7 +35,7 @@ export function TextEditor({ at, close }: Props) {
       </RestartableForm>
     );
   if (query.error)
-    return <TryAgain error={sentence(query.error)} onRetry={() => void query.refetch()} />;
+    return <TryAgain error={errorMessage(query.error)} onRetry={() => void query.refetch()} />;
   return <Skeleton height={200} mt="md" aria-label={t`Loading`} />;
 }
 
@@ -60,7 +60,7 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
           <Trans>This file has mixed line endings. Saving makes them uniform.</Trans>
         </Notice>
       )}
-      {problem !== null && <Notice tone="error">{sentence(problem)}</Notice>}
+      {problem !== null && <Notice tone="error">{errorMessage(problem)}</Notice>}
       {theirs && (
         <ConflictNotice
           theirs={theirs}

@@ -3,7 +3,7 @@ import { Plural, Trans } from '@lingui/react/macro';
 import { Button, Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { translateExact } from '@/i18n/translate';
 import { sizeText } from '@/lib/sizes';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
@@ -48,7 +48,7 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
           </Button>
         )}
       </div>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
       {query.isPending && <ListSkeleton rows={6} />}
       {data && !data.complete && (
         <Notice tone="warning">

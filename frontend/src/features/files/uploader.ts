@@ -3,7 +3,7 @@
 import { t } from '@lingui/core/macro';
 import { api, unwrap } from '@/api/client';
 import { lostLogin } from '@/api/lostLogin';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import { translate } from '@/i18n/translate';
 import { onLogout } from '@/lib/onLogout';
 import { queryClient } from '@/lib/queries';
@@ -229,7 +229,7 @@ function refused(key: number, error: unknown): void {
     apply(key, { type: 'taken', replaceable, message: translate(error.message) });
   } else if (error.slug === 'wrong-offset') {
     // the received size is requested on restart
-    apply(key, { type: 'lost', message: sentence(error) });
+    apply(key, { type: 'lost', message: errorMessage(error) });
     apply(key, { type: 'resume' });
   } else if (error.status === 401) {
     apply(key, {
@@ -239,9 +239,9 @@ function refused(key: number, error: unknown): void {
     void lostLogin.requestLogin().then((renewed) => {
       if (renewed) uploads.dispatch(key, { type: 'resume' });
     });
-  } else if (isTemporary(error)) retryLater(key, sentence(error));
+  } else if (isTemporary(error)) retryLater(key, errorMessage(error));
   else {
-    apply(key, { type: 'fail', message: sentence(error) });
+    apply(key, { type: 'fail', message: errorMessage(error) });
     const id = find(key)?.id;
     if (id) void discard(id);
   }

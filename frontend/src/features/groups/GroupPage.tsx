@@ -4,7 +4,7 @@ import { Button, Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { can } from '@/features/directory/capabilities';
 import { UserPick } from '@/features/directory/UserPick';
@@ -48,7 +48,7 @@ function Body({ name }: { name: string }) {
     );
   return (
     <div className={classes.page}>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <PageSkeleton />}
       {data && <Whole group={data} />}
     </div>

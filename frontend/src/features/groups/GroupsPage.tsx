@@ -4,7 +4,7 @@ import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { can } from '@/features/directory/capabilities';
 import { translate } from '@/i18n/translate';
@@ -80,7 +80,7 @@ function Groups() {
         />
       </search>
       <div className={classes.stack}>
-        {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
+        {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
         {incomplete && <Notice tone="warning">{incomplete}</Notice>}
         {isPending && !error && <ListSkeleton rows={6} />}
         {data && (groups.length > 0 || leftOut === 0) && (

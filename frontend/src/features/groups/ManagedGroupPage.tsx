@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { GroupLimits } from '@/features/limits/GroupLimits';
 import { GroupUsage } from '@/features/usage/GroupUsage';
 import { useMe } from '@/lib/useMe';
@@ -27,7 +27,7 @@ export function ManagedGroupPage() {
       <PageTitle tab={t`Group ${group}`}>
         <Trans>Group {group}</Trans>
       </PageTitle>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <PageSkeleton />}
       {data && (
         <>

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { components } from '@/api/schema';
 import { spaceQuery } from '@/features/files/queries';
 import { SpaceLeft } from '@/features/files/SpaceLeft';
@@ -55,7 +55,7 @@ export function MyUsage() {
           )}
         </>
       ) : error ? (
-        <p className={classes.quiet}>{sentence(error)}</p>
+        <p className={classes.quiet}>{errorMessage(error)}</p>
       ) : (
         <Skeleton height={90} aria-label={t`Loading`} />
       )}
@@ -83,7 +83,7 @@ export function MySpace() {
           ))}
         </ul>
       ) : error ? (
-        <p className={classes.quiet}>{sentence(error)}</p>
+        <p className={classes.quiet}>{errorMessage(error)}</p>
       ) : (
         <Skeleton height={50} aria-label={t`Loading`} />
       )}

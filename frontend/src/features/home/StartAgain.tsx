@@ -4,7 +4,7 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useRef } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Session, SomeResources } from '@/api/types';
 import { startAgain } from '@/features/sessions/actions';
 import { toStartLink } from '@/features/sessions/startLink';
@@ -17,8 +17,8 @@ import { useAction } from '@/ui/useAction';
 import classes from './StartAgain.module.css';
 
 /** The maximum numbers of tiles: saved setups, then recently used ones. */
-const MOST_SAVED = 6;
-const MOST_RECENT = 3;
+const MAX_SAVED = 6;
+const MAX_RECENT = 3;
 
 /** Sessions that can be started with one click: saved setups, and those of the last sessions. */
 export function StartAgain() {
@@ -29,12 +29,12 @@ export function StartAgain() {
     return (
       error && (
         <p className={classes.failed}>
-          {t`Your saved setups can’t be shown.`} {sentence(error)}
+          {t`Your saved setups can’t be shown.`} {errorMessage(error)}
         </p>
       )
     );
   const all = saved.length;
-  const recent = notSaved(used, saved).slice(0, MOST_RECENT);
+  const recent = notSaved(used, saved).slice(0, MAX_RECENT);
   if (saved.length + recent.length === 0) return null;
   return (
     <section aria-labelledby="start-again">
@@ -42,7 +42,7 @@ export function StartAgain() {
         <Trans>Start again</Trans>
       </h2>
       <ul className={classes.tiles}>
-        {saved.slice(0, MOST_SAVED).map((setup) => (
+        {saved.slice(0, MAX_SAVED).map((setup) => (
           <Tile key={setup.id} setup={setup} name={setup.name} start={() => startSetup(setup.id)} />
         ))}
         {recent.map((setup) => (
@@ -55,7 +55,7 @@ export function StartAgain() {
           />
         ))}
       </ul>
-      {saved.length > MOST_SAVED && (
+      {saved.length > MAX_SAVED && (
         <p className={classes.more}>
           <Link to="/start">
             <Trans>All {all} saved setups</Trans>

@@ -3,8 +3,8 @@ import { plural, t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
 import { isLive } from '@/live/reducer';
 
-const MOST_LIVE = 4;
-const MOST_ENDED = 3;
+const MAX_LIVE = 4;
+const MAX_ENDED = 3;
 const LATELY_MS = 24 * 60 * 60 * 1000;
 
 const waits = ({ state }: Job): number => (state === 'queued' || state === 'submitting' ? 1 : 0);
@@ -18,7 +18,7 @@ export function jobsForHome(jobs: readonly Job[], nowMs: number): Job[] {
   const ended = jobs
     .filter(({ ended_at: at }) => at !== null && nowMs - Date.parse(at) < LATELY_MS)
     .sort((a, b) => (b.ended_at ?? '').localeCompare(a.ended_at ?? ''));
-  return [...live.slice(0, MOST_LIVE), ...ended.slice(0, MOST_ENDED)];
+  return [...live.slice(0, MAX_LIVE), ...ended.slice(0, MAX_ENDED)];
 }
 
 /**

@@ -4,7 +4,7 @@ import { recentSetupsQuery, setupsQuery } from '@/features/start/setups';
 import { queryClient } from '@/lib/queries';
 
 /** A page does not wait longer for the setups that it lists. */
-const MOST_WAIT_MS = 1000;
+const MAX_WAIT_MS = 1000;
 
 /** Load the setups, usage and limits before the page is shown, unless that takes long. */
 export async function prefetchHome(): Promise<void> {
@@ -14,5 +14,5 @@ export async function prefetchHome(): Promise<void> {
     queryClient.prefetchQuery({ ...recentSetupsQuery, ...cached }),
     queryClient.prefetchQuery({ ...myLimitsQuery, ...cached }),
   ]);
-  await Promise.race([loaded, new Promise((resolve) => setTimeout(resolve, MOST_WAIT_MS))]);
+  await Promise.race([loaded, new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
 }

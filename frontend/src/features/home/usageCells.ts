@@ -18,7 +18,7 @@ export interface UsageCell {
 }
 
 /** More would leave no room for the numbers. */
-const MOST_GROUPS = 2;
+const MAX_GROUPS = 2;
 
 type Resource = 'gpus' | 'cpus';
 
@@ -69,7 +69,7 @@ export function ownCells(limits: MyLimits, cluster: Cluster | null): UsageCell[]
   return [
     cellOf('you', t`You`, resource, limits.use[resource], own),
     ...groups
-      .slice(0, MOST_GROUPS)
+      .slice(0, MAX_GROUPS)
       .map(({ group, use, total }) =>
         cellOf(`group ${group}`, group, resource, use[resource], total),
       ),

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { NativeSelect, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { JobDetail } from '@/api/types';
 import { missingText, usageCharts } from '@/features/measurements/charts';
 import { UsageCharts } from '@/features/measurements/UsageCharts';
@@ -64,7 +64,7 @@ function Charts({ job, task }: { job: JobDetail; task: number | undefined }) {
   });
   if (data === undefined)
     return error ? (
-      <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
+      <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />
     ) : (
       <Skeleton height={190} aria-label={t`Loading`} />
     );

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
 import { NotFoundPage } from '@/ui/NotFoundPage';
@@ -38,7 +38,7 @@ export function JobLogPage() {
         <PageTitle tab={title}>{title}</PageTitle>
         {job && <StateChip {...jobStateLabel(job)} />}
       </div>
-      {error && <TryAgain error={sentence(error)} onRetry={retry} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={retry} />}
       {!job && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {job && (
         <LogView

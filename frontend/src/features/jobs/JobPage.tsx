@@ -4,7 +4,7 @@ import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { Suspense, useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import type { JobDetail, Task } from '@/api/types';
 import { ErrorLine, type LinePosition } from '@/features/log/ErrorLine';
 import { Reason } from '@/features/sessions/Reason';
@@ -48,7 +48,12 @@ export function JobPage() {
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   if (error)
     return (
-      <FailedPage back={<BackToJobs />} title={t`Job`} error={sentence(error)} onRetry={retry} />
+      <FailedPage
+        back={<BackToJobs />}
+        title={t`Job`}
+        error={errorMessage(error)}
+        onRetry={retry}
+      />
     );
   if (job === undefined) return <PageSkeleton />;
   return <Detail key={job.id} job={job} />;

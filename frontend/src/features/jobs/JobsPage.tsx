@@ -4,7 +4,7 @@ import { Button, Paper, Stack, Text, Title, VisuallyHidden } from '@mantine/core
 import { useMediaQuery } from '@mantine/hooks';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import cardClasses from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
 import { ListSkeleton } from '@/ui/ListSkeleton';
@@ -58,7 +58,7 @@ export function JobsPage() {
           </JobFilters>
         </>
       )}
-      {error && <TryAgain error={sentence(error)} onRetry={jobs.retry} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={jobs.retry} />}
       {loading && !error && <ListSkeleton />}
       {none && (filtered ? <NoneFound /> : <NoneYet />)}
       <VisuallyHidden component="p" role="status">

@@ -13,7 +13,7 @@ import { actOnMany, type BulkAction, type BulkResult } from './bulk';
 import { doneText, questionText } from './bulkLabels';
 import classes from './SelectionBar.module.css';
 import type { JobsSearch } from './search';
-import { MOST_COMPARED, NOTHING, possibleActions, type Selection } from './selection';
+import { MAX_COMPARED, NOTHING, possibleActions, type Selection } from './selection';
 
 interface Props {
   search: JobsSearch;
@@ -39,7 +39,7 @@ export function SelectionActions({
   const [refused, setRefused] = useState<BulkResult['refused']>([]);
   const can = possibleActions(chosen);
   const all = selection.kind === 'all';
-  const comparable = !all && number >= 2 && number <= MOST_COMPARED;
+  const comparable = !all && number >= 2 && number <= MAX_COMPARED;
   const apply = async (): Promise<void> => {
     if (confirming === null) return;
     setRefused([]);

@@ -14,7 +14,7 @@ import {
   currentView,
   type JobsView,
   LONGEST_NAME,
-  MOST_VIEWS,
+  MAX_VIEWS,
   renamedView,
   restoredView,
   searchOf,
@@ -63,7 +63,7 @@ export function ViewsButton({ search, preferences }: Props) {
           {views.length > 0 && <Menu.Divider />}
           <Menu.Item
             leftSection={<Icon name="plus" />}
-            disabled={views.length >= MOST_VIEWS}
+            disabled={views.length >= MAX_VIEWS}
             onClick={() => setDialog('save')}
           >
             <Trans>Save as a view…</Trans>

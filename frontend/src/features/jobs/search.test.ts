@@ -4,7 +4,7 @@ import { doneText, questionText } from './bulkLabels';
 import { isFiltered, matches, readJobsSearch, toQuery } from './search';
 import {
   isChosen,
-  MOST_NAMED,
+  MAX_NAMED,
   NOTHING,
   possibleActions,
   selectedJobs,
@@ -134,8 +134,8 @@ describe('a selection', () => {
   });
 
   it('is split into several requests', () => {
-    const ids = Array.from({ length: MOST_NAMED + 1 }, (_, n) => String(n));
-    expect(toBatches(ids).map(({ length }) => length)).toEqual([MOST_NAMED, 1]);
+    const ids = Array.from({ length: MAX_NAMED + 1 }, (_, n) => String(n));
+    expect(toBatches(ids).map(({ length }) => length)).toEqual([MAX_NAMED, 1]);
     expect(toBatches([])).toEqual([]);
   });
 });

@@ -7,8 +7,8 @@ export type Selection = { kind: 'some'; ids: ReadonlySet<string> } | { kind: 'al
 export const NOTHING: Selection = { kind: 'some', ids: new Set() };
 
 /** The API's limit of ids in one request. */
-export const MOST_NAMED = 500;
-export const MOST_COMPARED = 8;
+export const MAX_NAMED = 500;
+export const MAX_COMPARED = 8;
 
 export const isChosen = (selection: Selection, id: string): boolean =>
   selection.kind === 'all' || selection.ids.has(id);
@@ -56,6 +56,6 @@ export function possibleActions(jobs: readonly Job[]): Possible {
 /** Split ids into batches for one request each. */
 export function toBatches(ids: readonly string[]): string[][] {
   const batches: string[][] = [];
-  for (let at = 0; at < ids.length; at += MOST_NAMED) batches.push(ids.slice(at, at + MOST_NAMED));
+  for (let at = 0; at < ids.length; at += MAX_NAMED) batches.push(ids.slice(at, at + MAX_NAMED));
   return batches;
 }

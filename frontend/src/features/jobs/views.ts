@@ -6,7 +6,7 @@ import { type JobsSearch, readJobsSearch } from './search';
 export type JobsView = components['schemas']['JobsViewOut'];
 
 /** The portal's limit. */
-export const MOST_VIEWS = 50;
+export const MAX_VIEWS = 50;
 export const LONGEST_NAME = 100;
 
 /** Return a view of the table as it is. `columns` null: the default ones. */

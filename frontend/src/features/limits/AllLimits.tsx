@@ -4,7 +4,7 @@ import { Paper, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useId } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Limit } from '@/api/types';
 import { GroupPick } from '@/features/directory/GroupPick';
 import { UserPick } from '@/features/directory/UserPick';
@@ -25,7 +25,7 @@ export function AllLimits() {
   return (
     <>
       <OpenLimits />
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <ListSkeleton rows={6} />}
       {data && (
         <>

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { TryAgain } from '@/ui/TryAgain';
 import { LimitCard } from './LimitCard';
 import { limitsQuery } from './queries';
@@ -9,7 +9,7 @@ import { limitsQuery } from './queries';
 /** The limit of every user without a more specific one. */
 export function DefaultLimit() {
   const { data, error, refetch } = useQuery(limitsQuery);
-  if (error) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (error) return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
   return (
     <LimitCard

@@ -3,7 +3,7 @@ import { Plural, Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Drift } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { mayChange } from '@/lib/roles';
@@ -32,7 +32,7 @@ export function DriftSection() {
         </Title>
         {data && <Checked at={data.checked_at} />}
       </div>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={60} radius="lg" aria-label={t`Loading`} />}
       {problem && (
         <Notice tone="warning">

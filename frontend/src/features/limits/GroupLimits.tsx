@@ -4,7 +4,7 @@ import { Button, Modal, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { GroupMember, GroupLimits as Limits } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { CellNote, type Column, DataTable } from '@/ui/DataTable';
@@ -26,7 +26,8 @@ interface Props {
 export function GroupLimits({ group, change = true }: Props) {
   const { data, error, refetch } = useQuery(groupLimitsQuery(group));
   const [editing, setEditing] = useState<string | null>(null);
-  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (error && !data)
+    return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={260} radius="lg" aria-label={t`Loading`} />;
   const member = data.members.find(({ username }) => username === editing);
   const name = member?.username ?? '';

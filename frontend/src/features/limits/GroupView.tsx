@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { TryAgain } from '@/ui/TryAgain';
 import { LimitCard } from './LimitCard';
 import classes from './Limits.module.css';
@@ -14,7 +14,8 @@ import type { Scope } from './types';
 /** Both limits of a group: per member, and the group total. */
 export function GroupView({ group }: { group: string }) {
   const { data, error, refetch } = useQuery(limitsQuery);
-  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (error && !data)
+    return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
   const limitOfScope = (requested: Scope) =>
     data.find(({ scope, name }) => scope === requested && name === group);

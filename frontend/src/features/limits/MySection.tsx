@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { UserLimits } from '@/api/types';
 import { TryAgain } from '@/ui/TryAgain';
 import { GroupTotals } from './GroupTotals';
@@ -20,7 +20,7 @@ export function MySection() {
         <Title order={2} size="h4" id="my-limits" mb="sm">
           <Trans>Your limits</Trans>
         </Title>
-        {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+        {error && !data && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
         {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
         {data && (
           <>

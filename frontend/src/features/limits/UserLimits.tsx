@@ -4,7 +4,7 @@ import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useId } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { TryAgain } from '@/ui/TryAgain';
 import classes from './Limits.module.css';
 import { userLimitsQuery } from './queries';
@@ -24,7 +24,7 @@ export function UserLimits({ username }: { username: string }) {
           <Trans>All limits of {username}</Trans>
         </Link>
       </div>
-      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && !data && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
       {data && <UsageBars effective={data.effective} use={data.use} user={username} />}
     </Paper>

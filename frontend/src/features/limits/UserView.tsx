@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { UserLimits } from '@/api/types';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
@@ -21,7 +21,8 @@ import { UsageBars } from './UsageBars';
 export function UserView({ username }: { username: string }) {
   const { data, error, refetch } = useQuery(userLimitsQuery(username));
   const all = useQuery(limitsQuery);
-  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (error && !data)
+    return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (!data || all.isPending) return <Skeleton height={420} radius="lg" aria-label={t`Loading`} />;
   // The limit in the list also has its state in Slurm.
   const listed = all.data?.find(({ scope, name }) => scope === 'user' && name === username);

@@ -1,7 +1,7 @@
 import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { plainOutput } from '@/lib/terminal';
 import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
@@ -26,7 +26,7 @@ interface Props {
 /** The error of a failed job: the line with the error, then the lines around it. */
 export function ErrorLine({ source, endedAt, onShow }: Props) {
   const { data, error } = useQuery(logTailQuery(source, endedAt));
-  if (error) return <p className={classes.quiet}>{sentence(error)}</p>;
+  if (error) return <p className={classes.quiet}>{errorMessage(error)}</p>;
   if (data === undefined)
     return (
       <p className={classes.quiet}>

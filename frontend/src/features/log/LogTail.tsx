@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { plainOutput } from '@/lib/terminal';
 import classes from './LogTail.module.css';
 import { logTailQuery } from './queries';
@@ -32,7 +32,7 @@ export function LogTail({ source, endedAt, opened = true }: Props) {
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
       <summary>{t`The log's last lines`}</summary>
-      {error && <p className={classes.note}>{sentence(error)}</p>}
+      {error && <p className={classes.note}>{errorMessage(error)}</p>}
       {text === '' && <p className={classes.note}>{t`No output.`}</p>}
       {text && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it

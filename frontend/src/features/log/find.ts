@@ -3,7 +3,7 @@ import type { Piece } from '@/lib/ansi';
 import { type Block, type LogDoc, paintBlock } from './doc';
 
 /** More matches are not counted. */
-export const MOST_FOUND = 2000;
+export const MAX_FOUND = 2000;
 
 export interface Match {
   /** of the block; `line` is the line's index in it */
@@ -47,7 +47,7 @@ export function findMatches(doc: LogDoc, query: string): SearchResult {
   const matches: Match[] = [];
   for (const block of doc.blocks) {
     matches.push(...findInBlock(block, query));
-    if (matches.length > MOST_FOUND) return { matches: matches.slice(0, MOST_FOUND), more: true };
+    if (matches.length > MAX_FOUND) return { matches: matches.slice(0, MAX_FOUND), more: true };
   }
   return { matches, more: false };
 }

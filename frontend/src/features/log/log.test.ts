@@ -11,7 +11,7 @@ import {
   trim,
 } from './doc';
 import { wholeCharacters } from './earlier';
-import { findMatches, MOST_FOUND, markMatches } from './find';
+import { findMatches, MAX_FOUND, markMatches } from './find';
 import { matchText, stateText } from './labels';
 import { downloadUrl, followUrl } from './source';
 
@@ -144,8 +144,8 @@ describe('finding', () => {
   });
 
   it('stops at the maximum number of matches', () => {
-    const many = findMatches(append(EMPTY, 'a'.repeat(2 * MOST_FOUND)), 'a');
-    expect(many.matches).toHaveLength(MOST_FOUND);
+    const many = findMatches(append(EMPTY, 'a'.repeat(2 * MAX_FOUND)), 'a');
+    expect(many.matches).toHaveLength(MAX_FOUND);
     expect(matchText('a', many, 0)).toBe('1 of more than 2000');
   });
 

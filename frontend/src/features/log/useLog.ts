@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import type { LogPiece } from '@/api/types';
 import { retryDelay } from '@/live/events';
 import { append, EMPTY, type LogDoc, prepend, trim } from './doc';
@@ -86,7 +86,7 @@ function follow(
       if (!first.end) listen();
     } catch (error) {
       if (stopped) return;
-      show((s) => ({ ...s, state: 'broken', error: sentence(error) }));
+      show((s) => ({ ...s, state: 'broken', error: errorMessage(error) }));
       const refused = error instanceof ApiError && [401, 403, 404, 422].includes(error.status);
       if (!refused) scheduleNext(() => void begin());
     }
@@ -123,7 +123,7 @@ export function useLog({ kind, id, task }: LogSource, stream: Stream): Log {
             // Unless the log was truncated since, because it had grown too long.
             s.before === before ? { ...s, doc: prepend(s.doc, text), before: offset } : s,
         (error: unknown) =>
-          (s: LogState): LogState => ({ ...s, error: sentence(error) }),
+          (s: LogState): LogState => ({ ...s, error: errorMessage(error) }),
       );
       if (mine !== shown.current) return;
       setLog(change);

@@ -68,9 +68,9 @@ export function LoginPage() {
     else void navigate({ href: path, replace: true });
   };
 
-  const back = (sentence: string | null): void => {
+  const back = (message: string | null): void => {
     setStep(FIRST);
-    setError(sentence);
+    setError(message);
     setName('');
     typed.current = '';
   };

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Anchor, Button, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
-import { ApiError, fieldMessage, sentence } from '@/api/problem';
+import { ApiError, errorMessage, fieldMessage } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
 import { useFocusProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
@@ -41,7 +41,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
     }
     const fresh = fieldMessage(reason, 'new_password');
     if (fresh) setProblems({ fresh });
-    else setRefusal(sentence(reason));
+    else setRefusal(errorMessage(reason));
     focusProblem();
   };
 
@@ -128,5 +128,5 @@ function restartReason(reason: unknown): string | null {
   if (reason.slug !== 'wrong-credentials') return null;
   return fieldMessage(reason, 'current_password')
     ? t`This password no longer works. Log in with your current one.`
-    : sentence(reason);
+    : errorMessage(reason);
 }

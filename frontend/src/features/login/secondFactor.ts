@@ -1,7 +1,7 @@
 /** The query of the user's second factor, and related errors. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
-import { ApiError, fieldMessage, sentence } from '@/api/problem';
+import { ApiError, errorMessage, fieldMessage } from '@/api/problem';
 
 export const secondFactorQuery = queryOptions({
   queryKey: ['second-factor'],
@@ -28,7 +28,7 @@ export const needsEnrolment = (error: unknown): boolean =>
 
 /** Return the message at the field for a code. */
 export const codeRefusal = (error: unknown): string =>
-  fieldMessage(error, 'code') ?? sentence(error);
+  fieldMessage(error, 'code') ?? errorMessage(error);
 
 /** Split a secret into groups of four, which are easier to type. */
 export const formatSecret = (secret: string): string =>

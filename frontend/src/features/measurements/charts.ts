@@ -15,7 +15,7 @@ const MB_PER_GB = 1024;
 /** Points further apart than this many steps are not connected. */
 const GAP_STEPS = 2.5;
 /** With more GPUs than this on several nodes, each node has charts of its own. */
-const MOST_LINES = 4;
+const MAX_LINES = 4;
 
 type GpuUse = components['schemas']['GpuUse'];
 
@@ -173,7 +173,7 @@ function cpuSentence(now: readonly number[], average: string, cpus: number, node
 /** Return one chart of all GPUs for each quantity, or one for each node if there are many GPUs. */
 function gpuCharts(nodes: readonly NodeUsage[], live: boolean): (UsageChart | null)[] {
   const count = nodes.reduce((sum, { gpus }) => sum + (gpus?.length ?? 0), 0);
-  const groups = nodes.length > 1 && count > MOST_LINES ? nodes.map((node) => [node]) : [nodes];
+  const groups = nodes.length > 1 && count > MAX_LINES ? nodes.map((node) => [node]) : [nodes];
   return groups.flatMap((group) => {
     const only = groups.length > 1 ? (group[0]?.node ?? null) : null;
     return [

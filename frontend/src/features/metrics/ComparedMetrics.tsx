@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Job } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
@@ -26,7 +26,7 @@ export function ComparedMetrics({ jobs }: { jobs: readonly Job[] }) {
   }, [jobs, data]);
   if (data === undefined)
     return error ? (
-      <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
+      <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />
     ) : (
       <Skeleton height={200} aria-label={t`Loading`} />
     );

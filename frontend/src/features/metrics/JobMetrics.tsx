@@ -2,7 +2,7 @@ import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { NativeSelect, Skeleton } from '@mantine/core';
 import { useMemo, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { JobDetail } from '@/api/types';
 import { Fold } from '@/ui/Fold';
 import { TryAgain } from '@/ui/TryAgain';
@@ -36,7 +36,7 @@ function Curves({ job, task }: { job: JobDetail; task: number | undefined }) {
   const { data, error, refetch } = useCurves(job, jobCurvesQuery(job.id, task));
   if (data === undefined)
     return error ? (
-      <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
+      <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />
     ) : (
       <Skeleton height={200} aria-label={t`Loading`} />
     );

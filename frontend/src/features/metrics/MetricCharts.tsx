@@ -16,7 +16,7 @@ import classes from './Metrics.module.css';
 
 /** With more charts than this, they can be searched, and the rest is shown on request. */
 const MANY = 8;
-const MOST_SMOOTHING = 0.99;
+const MAX_SMOOTHING = 0.99;
 
 /** A chart of each tag, with common settings and a common cursor. `jobs` must be the same object
  * until it changes. */
@@ -100,7 +100,7 @@ function Smoothing({ value, onChange }: { value: number; onChange: (value: numbe
       <input
         type="range"
         min={0}
-        max={MOST_SMOOTHING}
+        max={MAX_SMOOTHING}
         step={0.01}
         value={value}
         onChange={(event) => onChange(Number(event.currentTarget.value))}

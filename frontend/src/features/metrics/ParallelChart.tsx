@@ -10,7 +10,7 @@ import classes from './Metrics.module.css';
 import {
   type Axis,
   defaultNames,
-  MOST_AXES,
+  MAX_AXES,
   metricAxis,
   metricNames,
   parameterAxes,
@@ -26,9 +26,9 @@ const SIDE_PX = 60;
 const AXIS_PX = 130;
 const LONGEST_LABEL = 16;
 /** More lines than this are slow to draw and hard to distinguish. */
-const MOST_RUNS = 500;
-const MOST_ROWS = 50;
-const MOST_OPTIONS = 50;
+const MAX_RUNS = 500;
+const MAX_ROWS = 50;
+const MAX_OPTIONS = 50;
 
 interface Props {
   title: string;
@@ -54,8 +54,8 @@ export function ParallelChart({ title, runs }: Props) {
           data={varying.map((name) => ({ value: name, label: readable(name) }))}
           value={names}
           onChange={setNames}
-          maxValues={MOST_AXES}
-          limit={MOST_OPTIONS}
+          maxValues={MAX_AXES}
+          limit={MAX_OPTIONS}
           searchable
         />
         <Select
@@ -63,7 +63,7 @@ export function ParallelChart({ title, runs }: Props) {
           data={metrics.map((name) => ({ value: name, label: readable(name) }))}
           value={metric}
           onChange={setMetric}
-          limit={MOST_OPTIONS}
+          limit={MAX_OPTIONS}
           searchable
           allowDeselect={false}
         />
@@ -80,7 +80,7 @@ interface FigureProps extends Props {
 
 function Figure({ title, runs, names, metric }: FigureProps) {
   const ranked = rankedRuns(runs, metric);
-  const shown = ranked.slice(0, MOST_RUNS);
+  const shown = ranked.slice(0, MAX_RUNS);
   const axes = [...parameterAxes(shown, names), metricAxis(shown, metric)];
   const [chosenKey, setChosenKey] = useState<string | null>(null);
   const chosen = shown.findIndex(({ key }) => key === chosenKey);
@@ -96,7 +96,7 @@ function Figure({ title, runs, names, metric }: FigureProps) {
       }
       table={
         <div className={plotClasses.wide}>
-          <RunTable runs={shown.slice(0, MOST_ROWS)} axes={axes} />
+          <RunTable runs={shown.slice(0, MAX_ROWS)} axes={axes} />
         </div>
       }
     />

@@ -18,9 +18,9 @@ export interface Axis {
   texts: string[];
 }
 
-export const MOST_AXES = 8;
+export const MAX_AXES = 8;
 const DEFAULT_AXES = 5;
-const MOST_TICKS = 6;
+const MAX_TICKS = 6;
 /** Ticks closer than this, as a share of the axis, would overlap. */
 const CLOSEST = 0.07;
 /** Numbers that are positive and differ by this factor are on a logarithmic axis. */
@@ -106,7 +106,7 @@ function numberAxis(values: readonly number[]): Scale {
   const place = isWide ? Math.log : (value: number): number => value;
   const span = place(high) - place(low);
   const toShare = (value: number): number => (span > 0 ? (place(value) - place(low)) / span : 0.5);
-  const ticks = distinct.length <= MOST_TICKS ? distinct : evenTicks(low, high, isWide);
+  const ticks = distinct.length <= MAX_TICKS ? distinct : evenTicks(low, high, isWide);
   return {
     ticks: spread(ticks.map((value) => ({ text: metricText(value), share: toShare(value) }))),
     share: (value) => toShare(Number(value)),
@@ -137,7 +137,7 @@ function categoryAxis(values: readonly unknown[]): Scale {
   const indexes = new Map(texts.map((text, index) => [text, index]));
   const toShare = (text: string): number =>
     texts.length > 1 ? (indexes.get(text) ?? 0) / (texts.length - 1) : 0.5;
-  const step = Math.max(1, Math.ceil((texts.length - 1) / (MOST_TICKS - 1)));
+  const step = Math.max(1, Math.ceil((texts.length - 1) / (MAX_TICKS - 1)));
   return {
     ticks: texts
       .filter((_, index) => index % step === 0 || index === texts.length - 1)

@@ -4,7 +4,7 @@ import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { MyMail } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
@@ -23,7 +23,8 @@ interface Props {
 /** The e-mail settings: on or off, the address, and the events. */
 export function MailPart({ choices, onChange }: Props) {
   const { data, error, refetch } = useQuery(mailQuery);
-  if (error && !data) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (error && !data)
+    return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton height={100} aria-label={t`Loading`} />;
   if (!data.configured)
     return (
@@ -68,7 +69,7 @@ function Trial({ mail, address }: { mail: MyMail; address: string }) {
         role: 'status',
       });
     } catch (reason) {
-      setRefusal(sentence(reason));
+      setRefusal(errorMessage(reason));
     } finally {
       setBusy(false);
     }

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title, VisuallyHidden } from '@mantine/core';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import classes from '@/ui/AccountSection.module.css';
 import { TryAgain } from '@/ui/TryAgain';
 import { BrowserSwitch } from './BrowserSwitch';
@@ -12,7 +12,7 @@ import { useNotifySettings } from './useNotifySettings';
 /** The user's notification settings. Each change applies at once, in all browsers. */
 export function NotificationsSection() {
   const { choices, error, retry, set, saved } = useNotifySettings();
-  if (error && !choices) return <TryAgain error={sentence(error)} onRetry={retry} />;
+  if (error && !choices) return <TryAgain error={errorMessage(error)} onRetry={retry} />;
   return (
     <>
       <Paper className={classes.section} component="section" aria-labelledby="notify-browser">

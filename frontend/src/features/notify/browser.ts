@@ -10,7 +10,7 @@ export type NotifyState = 'impossible' | 'forgetful' | 'refused' | 'off' | 'on';
 
 const SWITCH_KEY = 'portal-notify';
 const SHOWN_KEY = 'portal-notified';
-const MOST_REMEMBERED = 300;
+const MAX_REMEMBERED = 300;
 const listeners = new Set<() => void>();
 /** the setting could not be stored, as storage was full */
 let noRoom = false;
@@ -124,7 +124,7 @@ export function filterUnshown(news: readonly UserNotification[]): UserNotificati
   const shownKeys = [...new Set([...readShown(), ...shownHere])];
   const fresh = news.filter(({ key }) => !shownKeys.includes(key));
   if (fresh.length > 0) {
-    const all = [...shownKeys, ...fresh.map(({ key }) => key)].slice(-MOST_REMEMBERED);
+    const all = [...shownKeys, ...fresh.map(({ key }) => key)].slice(-MAX_REMEMBERED);
     shownHere = storeValue(SHOWN_KEY, JSON.stringify(all)) ? [] : all;
   }
   return fresh;

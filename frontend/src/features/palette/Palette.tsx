@@ -5,7 +5,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useMemo, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { logOut } from '@/features/account/logOut';
 import { userSearchQuery } from '@/features/directory/queries';
@@ -127,7 +127,7 @@ function useFiles(text: string): Found {
   const commands = useMemo(() => items?.map(fileCommand) ?? NO_COMMANDS, [items]);
   if (!asks) return { commands, notes: [] };
   if (!isCurrent || isFetching) return { commands, notes: [t`Searching your files…`] };
-  if (error) return { commands, notes: [t`Files can’t be searched. ${sentence(error)}`] };
+  if (error) return { commands, notes: [t`Files can’t be searched. ${errorMessage(error)}`] };
   return { commands, notes: data ? missingFilesTexts(data) : [] };
 }
 

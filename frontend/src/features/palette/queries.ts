@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 
-const MOST_FOUND = 10;
+const MAX_FOUND = 10;
 const FILES_STALE_MS = 30_000;
 
 /** A query for the newest jobs that match, among all of the user's: the event stream has only the
@@ -10,8 +10,7 @@ export const jobSearchQuery = (q: string) =>
   queryOptions({
     queryKey: ['palette', 'jobs', q],
     queryFn: async () =>
-      (await unwrap(api.GET('/api/v1/jobs', { params: { query: { q, limit: MOST_FOUND } } })))
-        .items,
+      (await unwrap(api.GET('/api/v1/jobs', { params: { query: { q, limit: MAX_FOUND } } }))).items,
   });
 
 /** The folder to search, and a part of a name. Without a root, the first one is searched. */

@@ -5,7 +5,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { api, unwrap } from '@/api/client';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Notebook } from '@/api/types';
 import { environmentsQuery } from '@/features/environments/queries';
 import { translate } from '@/i18n/translate';
@@ -46,7 +46,7 @@ export function Notebooks({ id }: { id: string }) {
           : t`A job keeps running without a browser and saves the executed copy.`}
       </p>
       <div role="status">
-        {error && !isFetching && <p className={classes.problem}>{sentence(error)}</p>}
+        {error && !isFetching && <p className={classes.problem}>{errorMessage(error)}</p>}
         {data === undefined && isFetching && (
           <p className={classes.note}>{t`Searching your home directory…`}</p>
         )}

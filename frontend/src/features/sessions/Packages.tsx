@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { ActionIcon, Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
@@ -28,7 +28,7 @@ export function Packages({ session }: { session: PackagesSession }) {
         <Trans>Your packages</Trans>
       </h2>
       <div role="status">
-        {error && data === undefined && <Notice tone="error">{sentence(error)}</Notice>}
+        {error && data === undefined && <Notice tone="error">{errorMessage(error)}</Notice>}
         {data === undefined && isFetching && (
           <p className={classes.note}>{t`Searching your home directory…`}</p>
         )}

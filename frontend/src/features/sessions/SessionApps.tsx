@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { App } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { Icon } from '@/ui/icons';
@@ -19,7 +19,7 @@ import classes from './SessionApps.module.css';
 export function SessionApps({ id }: { id: string }) {
   const { data, error, refetch } = useQuery(appsQuery(id));
   if (error && data === undefined)
-    return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+    return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (data === undefined) return <p className={classes.note}>{t`Asking the session’s node…`}</p>;
   if (data.items.length === 0)
     return <p className={classes.note}>{t`This session’s environment offers no apps.`}</p>;

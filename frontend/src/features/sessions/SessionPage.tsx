@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Link, useParams } from '@tanstack/react-router';
 import { Suspense, useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { FailedPage } from '@/ui/FailedPage';
@@ -39,7 +39,12 @@ export function SessionPage() {
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   if (error)
     return (
-      <FailedPage back={<BackHome />} title={t`Session`} error={sentence(error)} onRetry={retry} />
+      <FailedPage
+        back={<BackHome />}
+        title={t`Session`}
+        error={errorMessage(error)}
+        onRetry={retry}
+      />
     );
   return <PageSkeleton />;
 }

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Anchor, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Ssh } from '@/api/types';
 import { TokenDialog } from '@/features/tokens/TokenDialog';
 import { tokensQuery } from '@/features/tokens/tokens';
@@ -20,7 +20,7 @@ import { MOVE_PROGRAM, PROGRAM_PATH, SAVE_TOKEN } from './ssh';
 export function SshSetup({ id }: { id: string }) {
   const { data, error, refetch } = useQuery(sshQuery(id));
   if (error && data === undefined)
-    return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+    return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (data === undefined) return <p className={classes.note}>{t`Asking the session’s node…`}</p>;
   if (data.problem !== null) return <Notice tone="warning">{translateExact(data.problem)}</Notice>;
   return (
@@ -97,7 +97,7 @@ function TokenButton() {
       >
         <Trans>Create an access token for SSH…</Trans>
       </Button>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {error && <Notice tone="error">{errorMessage(error)}</Notice>}
       {data && (
         <TokenDialog
           opened={creating}

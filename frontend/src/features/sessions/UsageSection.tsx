@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { missingText, type NodeUsage, usageCharts } from '@/features/measurements/charts';
 import { UsageCharts } from '@/features/measurements/UsageCharts';
@@ -47,7 +47,7 @@ export function UsageSection({ session }: { session: Session }) {
     <section aria-labelledby="use" className={pageClasses.section}>
       <h2 id="use">{t`Usage`}</h2>
       {error && data === undefined ? (
-        <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
+        <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />
       ) : (
         <Figures session={session} use={data ?? NOTHING} loading={data === undefined} />
       )}

@@ -1,11 +1,11 @@
 /** The choices of time to add to a session. Pure. */
 
 const USUAL_MINUTES = [60, 120, 240, 480, 1440];
-const MOST_CHOICES = 3;
+const MAX_CHOICES = 3;
 
 /** Return common steps up to the maximum; only the maximum if it is less than an hour. */
 export function extensionChoices(mostMinutes: number): number[] {
   const usual = USUAL_MINUTES.filter((minutes) => minutes <= mostMinutes);
-  if (usual.length > 0) return usual.slice(0, MOST_CHOICES);
+  if (usual.length > 0) return usual.slice(0, MAX_CHOICES);
   return mostMinutes > 0 ? [mostMinutes] : [];
 }

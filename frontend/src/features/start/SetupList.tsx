@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { ActionIcon, Menu, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Setup } from '@/api/types';
 import { joinSentences } from '@/i18n/lists';
 import { translate, translateExact } from '@/i18n/translate';
@@ -21,7 +21,7 @@ export function SetupList({ onUse }: { onUse: (setup: InitialValues) => void }) 
   if (error && !data)
     return (
       <Notice tone="warning">
-        {joinSentences([t`Your saved setups can’t be shown.`, sentence(error)])}
+        {joinSentences([t`Your saved setups can’t be shown.`, errorMessage(error)])}
       </Notice>
     );
   if (data === undefined || data.length === 0) return null;

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, Suspense, useRef, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { startSession } from '@/features/sessions/actions';
@@ -45,7 +45,7 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
   // A second click may come before the button is rendered as busy.
   const submitted = useRef(false);
 
-  if (failure) return <TryAgain error={sentence(failure)} onRetry={retry} />;
+  if (failure) return <TryAgain error={errorMessage(failure)} onRetry={retry} />;
   if (start === null) return <StartSkeleton aside={aside} />;
 
   const submit = async (event: FormEvent): Promise<void> => {

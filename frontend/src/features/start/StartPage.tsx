@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
 import { isKnown } from '@/features/cluster/nodes';
 import { environmentsQuery } from '@/features/environments/queries';
@@ -40,7 +40,7 @@ export function StartPage() {
       </div>
       {environments.error && !environments.data ? (
         <TryAgain
-          error={sentence(environments.error)}
+          error={errorMessage(environments.error)}
           onRetry={() => void environments.refetch()}
         />
       ) : environments.data === undefined || cluster === null || sessions === null ? (

@@ -1,5 +1,5 @@
 /** Mapping of the portal's errors to the form's fields. Pure. */
-import { ApiError, type FieldProblem, fieldMessage, messageAt, sentence } from '@/api/problem';
+import { ApiError, errorMessage, type FieldProblem, fieldMessage, messageAt } from '@/api/problem';
 import type { Problems } from './requestedResources';
 
 /** The fields of one node; a job also has the number of nodes. */
@@ -29,5 +29,5 @@ export function generalRefusal(error: unknown): string | null {
   );
   const allShown =
     error instanceof ApiError && shown.length > 0 && shown.length >= error.fields.length;
-  return allShown ? null : sentence(error);
+  return allShown ? null : errorMessage(error);
 }

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { SystemStatus } from '@/api/types';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { joinWithCommas } from '@/i18n/lists';
@@ -34,7 +34,7 @@ function Status() {
   const { data, error, dataUpdatedAt, refetch } = useQuery(statusQuery);
   return (
     <>
-      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && !data && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <ListSkeleton />}
       {data && (
         <>
@@ -52,7 +52,7 @@ function Age({ at, error }: { at: number; error: Error | null }) {
   const age = Date.now() - at;
   if (error === null && age < STALE_MS) return null;
   const old = duration(age);
-  const problem = error && sentence(error);
+  const problem = error && errorMessage(error);
   return (
     <div className={classes.stale}>
       <Notice tone="warning" urgent>

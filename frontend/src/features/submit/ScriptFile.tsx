@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, FileButton } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
-import { fieldMessage, sentence } from '@/api/problem';
+import { errorMessage, fieldMessage } from '@/api/problem';
 import type { ScriptImport } from '@/api/types';
 import fileClasses from '@/features/files/Files.module.css';
 import { useDropArea } from '@/features/files/useDropArea';
@@ -120,7 +120,7 @@ function useScriptFile(onScript: OnScript) {
     setProblem(files.length > 1 ? t`A job starts with one file. Choose one of them.` : null);
     if (files.length === 1)
       await start(file).catch((error: unknown) =>
-        setProblem(fieldMessage(error, 'script') ?? sentence(error)),
+        setProblem(fieldMessage(error, 'script') ?? errorMessage(error)),
       );
   };
   return { begin, sending, problem };

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { ScriptText } from '@/features/jobs/ScriptText';
 import type { Answer } from '@/lib/useAnswer';
 import { Fold } from '@/ui/Fold';
@@ -25,7 +25,7 @@ export function ScriptPreview({ rendering, valid }: Props) {
           <Trans>Shown once all fields are valid.</Trans>
         </p>
       )}
-      {valid && error && <p className={classes.why}>{sentence(error)}</p>}
+      {valid && error && <p className={classes.why}>{errorMessage(error)}</p>}
       {valid && !error && !answer && (
         <p className={classes.quiet}>
           <Trans>Generating it…</Trans>

@@ -4,7 +4,7 @@ import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Cluster, JobDetail, ScriptImport } from '@/api/types';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
 import { isKnown } from '@/features/cluster/nodes';
@@ -48,7 +48,7 @@ export function SubmitPage() {
   const cluster = useLive((s) => s.cluster);
   const earlier = useQuery({ ...jobQuery(from ?? ''), enabled: from !== undefined });
   if (earlier.error)
-    return <TryAgain error={sentence(earlier.error)} onRetry={() => void earlier.refetch()} />;
+    return <TryAgain error={errorMessage(earlier.error)} onRetry={() => void earlier.refetch()} />;
   if (cluster === null || (from !== undefined && earlier.data === undefined))
     return <LoadingForm />;
   if (!isKnown(cluster))
@@ -172,7 +172,7 @@ function TemplateChoice({ fileButton }: { fileButton: ReactNode }) {
       <SourceSwitch value="templates" />
       {fileButton}
       {error ? (
-        <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
+        <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />
       ) : data === undefined ? (
         <FormSkeleton groups={GROUPS.cards} />
       ) : (
@@ -203,7 +203,10 @@ function FromTemplate({
   if (failure)
     return (
       <>
-        <TryAgain error={sentence(failure)} onRetry={() => refetchFailed(template, environments)} />
+        <TryAgain
+          error={errorMessage(failure)}
+          onRetry={() => refetchFailed(template, environments)}
+        />
         <Button component={Link} to="/jobs/new" variant="default" mt="md">
           <Trans>All templates</Trans>
         </Button>
@@ -266,7 +269,10 @@ function FromScript({ cluster, from, imported, isImported, fileButton }: FromScr
   const failure = (data ? null : error) ?? (defaults.data ? null : defaults.error);
   if (failure)
     return (
-      <TryAgain error={sentence(failure)} onRetry={() => refetchFailed(environments, defaults)} />
+      <TryAgain
+        error={errorMessage(failure)}
+        onRetry={() => refetchFailed(environments, defaults)}
+      />
     );
   const first = defaults.data?.items[0]?.resources;
   if (data === undefined || first === undefined) return <LoadingForm />;

@@ -1,5 +1,5 @@
 /** A job's resources in the form, and the mapping of refusals to fields. Pure. */
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import type { Cluster, JobRequest, Resources } from '@/api/types';
 import { toDraft, toResources } from '@/features/start/draft';
 import { RESOURCE_FIELDS } from '@/features/start/refusal';
@@ -58,7 +58,7 @@ export function refusalOf(
   parameters: readonly string[],
   others: readonly string[],
 ): Refusal {
-  if (!(error instanceof ApiError)) return { ...NO_REFUSAL, general: sentence(error) };
+  if (!(error instanceof ApiError)) return { ...NO_REFUSAL, general: errorMessage(error) };
   const refusal = { parameters: {}, resources: {}, others: {} } as Refusal;
   const unassigned: string[] = [];
   for (const { field, message: text } of error.fields) {

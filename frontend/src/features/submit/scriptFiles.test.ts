@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { jobName, MAX_SCRIPT_BYTES, pythonScript, readStartFile } from './scriptFiles';
 
 const file = (name: string, ...parts: BlobPart[]): File => new File(parts, name);
@@ -7,7 +7,7 @@ const file = (name: string, ...parts: BlobPart[]): File => new File(parts, name)
 const refusal = (chosen: File): Promise<string> =>
   readStartFile(chosen).then(
     () => '',
-    (error: unknown) => sentence(error),
+    (error: unknown) => errorMessage(error),
   );
 
 describe('a file that starts a job', () => {

@@ -11,7 +11,7 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
-import { fieldMessage, sentence } from '@/api/problem';
+import { errorMessage, fieldMessage } from '@/api/problem';
 import type { Shares } from '@/api/types';
 import { useFocusProblem } from '@/ui/focus';
 import { TryAgain } from '@/ui/TryAgain';
@@ -53,7 +53,7 @@ function Body({ parent }: { parent: Parent }) {
         </Trans>
       </Text>
       <Form parent={parent} />
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {data ? (
         <List parent={parent} shares={data} />
       ) : (
@@ -89,7 +89,7 @@ function Form({ parent }: { parent: Parent }) {
       refuse(
         fieldMessage(error, kind === 'user' ? 'username' : 'group') ??
           fieldMessage(error, 'logdir') ??
-          sentence(error),
+          errorMessage(error),
       );
     } finally {
       setBusy(false);

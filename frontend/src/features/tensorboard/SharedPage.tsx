@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { SeenTensorboard } from '@/api/types';
 import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
@@ -28,7 +28,7 @@ export function SharedPage() {
           <Trans>Shared with you</Trans>
         </PageTitle>
       </div>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {isPending && <Skeleton height={90} radius="lg" aria-label={t`Loading`} />}
       {data?.length === 0 && <Nothing />}
       <div className={classes.list}>

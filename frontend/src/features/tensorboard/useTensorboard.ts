@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { useCallback, useEffect, useState } from 'react';
 import { api, unwrap } from '@/api/client';
-import { ApiError, fieldMessage, sentence } from '@/api/problem';
+import { ApiError, errorMessage, fieldMessage } from '@/api/problem';
 import type { Tensorboard } from '@/api/types';
 import { translate } from '@/i18n/translate';
 
@@ -92,7 +92,7 @@ function startAndOpen(source: TensorboardSource, show: (progress: Progress) => v
     } catch (error) {
       if (stopped) return;
       const refused = error instanceof ApiError && error.status >= 400 && error.status < 500;
-      const problem = fieldMessage(error, 'logdir') ?? sentence(error);
+      const problem = fieldMessage(error, 'logdir') ?? errorMessage(error);
       show({ phase: refused ? 'failed' : 'starting', logdir: source.logdir ?? null, problem });
       if (!refused) later();
     }
@@ -119,7 +119,7 @@ export function useRunningTensorboard(id: string): { problem: string | null; ret
     setProblem(null);
     addressOf(id).then(
       ({ url }) => !cancelled && window.location.replace(url),
-      (error: unknown) => !cancelled && setProblem(sentence(error)),
+      (error: unknown) => !cancelled && setProblem(errorMessage(error)),
     );
     return () => {
       cancelled = true;

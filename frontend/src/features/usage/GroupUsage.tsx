@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { SegmentedControl, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { clock } from '@/lib/clock';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { TryAgain } from '@/ui/TryAgain';
@@ -47,7 +47,7 @@ export function GroupUsage({ group }: { group: string }) {
           ]}
         />
       </div>
-      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && !data && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <ListSkeleton rows={4} />}
       {data && (
         <>

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { clock } from '@/lib/clock';
 import { TryAgain } from '@/ui/TryAgain';
 import { type Measure, periodText } from './chart';
@@ -30,7 +30,7 @@ export function MyUsage() {
       <div className={classes.filters}>
         <SpanFields span={span} search={search} onChange={setSearch} />
       </div>
-      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && !data && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={80} aria-label={t`Loading`} />}
       {data && <Total rows={data.items} asOf={data.as_of} from={data.counted_from} range={span} />}
       {data && data.items.length > 0 && (

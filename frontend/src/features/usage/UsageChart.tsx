@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, SegmentedControl, Skeleton } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { UsageHistory } from '@/api/types';
 import { StackedChart } from '@/ui/plot/StackedChart';
 import { TryAgain } from '@/ui/TryAgain';
@@ -41,7 +41,7 @@ export function UsageChart({ query, rows, chosen, onChoose }: Props) {
           { value: 'cpu_hours', label: t`CPU-hours` },
         ]}
       />
-      {error && !data && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && !data && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={260} aria-label={t`Loading`} />}
       {data && <Bars history={data} />}
     </Paper>

@@ -4,7 +4,7 @@ import { Paper, SegmentedControl, VisuallyHidden } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { clock } from '@/lib/clock';
 import { ListSkeleton } from '@/ui/ListSkeleton';
@@ -91,7 +91,7 @@ function Used({ span, by, text }: UsedProps) {
     ...usageQuery(span, by),
     placeholderData: keepPreviousData,
   });
-  if (error) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (error) return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (!data || (isPlaceholderData && data.by !== rowsBy(by, span.step)))
     return <ListSkeleton rows={7} />;
   const rows = filterRows(data.items, by === 'month' ? '' : text);

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 const DAYS = 30;
 const YEAR_MONTHS = 12;
 /** Up to this many months are shown by day. */
-const MOST_MONTHS_BY_DAY = 3;
+const MAX_MONTHS_BY_DAY = 3;
 
 /** Return which range the search has: months if it names any, else 30 days. */
 export const choiceOf = ({ range, from, to }: UsageSearch): SpanChoice =>
@@ -29,7 +29,7 @@ export function spanOf(search: UsageSearch, nowMs: number): Span {
   if (choice === 'year')
     return { choice, step: 'month', from: plusMonths(month, 1 - YEAR_MONTHS), to: month };
   const range = rangeOf(search, month);
-  const byDay = plusMonths(range.from, MOST_MONTHS_BY_DAY) > range.to;
+  const byDay = plusMonths(range.from, MAX_MONTHS_BY_DAY) > range.to;
   return { choice, step: byDay ? 'day' : 'month', ...range };
 }
 

@@ -114,8 +114,8 @@ function Progress({ user }: { user: User }) {
       <div className={classes.progress} role="status">
         <Loader size="xs" aria-hidden="true" />
         <ul className={classes.sentences}>
-          {user.closing.map((sentence) => (
-            <li key={sentence}>{translate(sentence)}</li>
+          {user.closing.map((step) => (
+            <li key={step}>{translate(step)}</li>
           ))}
         </ul>
       </div>

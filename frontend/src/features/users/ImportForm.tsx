@@ -4,7 +4,7 @@ import { Button, FileButton, Paper, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
-import { fieldMessage, sentence } from '@/api/problem';
+import { errorMessage, fieldMessage } from '@/api/problem';
 import { translate } from '@/i18n/translate';
 import { download } from '@/lib/download';
 import { isText } from '@/lib/drafts';
@@ -52,7 +52,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
       }
     } catch (error) {
       if (error instanceof Cancelled) return;
-      setProblem(fieldMessage(error, 'csv') ?? sentence(error));
+      setProblem(fieldMessage(error, 'csv') ?? errorMessage(error));
       field.current?.focus();
     } finally {
       setBusy(null);
@@ -142,7 +142,7 @@ interface CheckedProps {
 /** The result of the dry run. */
 function Checked({ id, creating, onCreate }: CheckedProps) {
   const { data, error, refetch } = useQuery(importQuery(id));
-  if (error) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (error) return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (!data) return null;
   if (data.state === 'running') return <ImportProgress run={data} />;
   return <DryRunResult run={data} creating={creating} onCreate={onCreate} />;

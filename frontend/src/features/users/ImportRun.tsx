@@ -4,7 +4,7 @@ import { Button, Group, Paper, Skeleton } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import { USERS_KEY } from '@/features/directory/queries';
 import { translate } from '@/i18n/translate';
 import { download } from '@/lib/download';
@@ -32,10 +32,10 @@ export function ImportRun({ id }: { id: string }) {
     <div className={classes.page}>
       {error instanceof ApiError && error.status === 404 ? (
         <Notice tone="warning" urgent>
-          {sentence(error)}
+          {errorMessage(error)}
         </Notice>
       ) : (
-        error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />
+        error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />
       )}
       {!data && !error && <Skeleton height={160} radius="lg" aria-label={t`Loading`} />}
       {data?.state === 'running' && <ImportProgress run={data} />}

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Group, Paper, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { GroupPick } from '@/features/directory/GroupPick';
 import { Chips } from '@/ui/Chips';
 import { FormSkeleton } from '@/ui/FormSkeleton';
@@ -44,7 +44,7 @@ const HINTS: Partial<Record<TextField, string>> = {
 export function NewUserForm(props: Props) {
   const { data, error, refetch } = useQuery(newUserQuery);
   if (data) return <NewForm {...props} defaults={data} />;
-  if (error) return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (error) return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   return (
     <Paper className={classes.form}>
       <FormSkeleton groups={GROUPS} bare />

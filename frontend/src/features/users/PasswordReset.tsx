@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { useWithPassword } from '@/lib/reauth';
 import { Notice } from '@/ui/Notice';
 import { Cancelled } from '@/ui/showError';
@@ -65,7 +65,7 @@ function Question({ user, onMade, onCancel }: QuestionProps) {
     try {
       onMade(await withPassword(() => resetPassword(username)));
     } catch (error) {
-      if (!(error instanceof Cancelled)) setRefusal(sentence(error));
+      if (!(error instanceof Cancelled)) setRefusal(errorMessage(error));
     } finally {
       setBusy(false);
     }

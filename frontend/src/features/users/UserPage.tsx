@@ -4,7 +4,7 @@ import { Button, Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { loginOf, nameOf } from '@/features/directory/names';
 import { UserLimits } from '@/features/limits/UserLimits';
@@ -55,7 +55,7 @@ function Body({ username }: { username: string }) {
     );
   return (
     <div className={classes.page}>
-      {error && <TryAgain error={sentence(error)} onRetry={() => void refetch()} />}
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <PageSkeleton />}
       {data && <Whole user={data} />}
     </div>

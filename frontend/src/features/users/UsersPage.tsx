@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Stack } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { can } from '@/features/directory/capabilities';
 import { translate } from '@/i18n/translate';
@@ -69,7 +69,7 @@ function Users() {
       )}
       <Filters search={search} />
       <div className={classes.stack}>
-        {error && <TryAgain error={sentence(error)} onRetry={() => void query.refetch()} />}
+        {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
         {first?.directory_problem && (
           <Notice tone="warning">{translate(first.directory_problem)}</Notice>
         )}

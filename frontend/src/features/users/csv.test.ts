@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_BYTES, passwordsFile, reportText, shownRows, TEMPLATE, textProblem } from './csv';
+import { MAX_BYTES, passwordsFile, reportText, shownRows, TEMPLATE, textProblem } from './csv';
 import { draftErrors, EMPTY, homeOf, requestOf, usernameOf } from './newUser';
 import type { ImportLine, NewUserDefaults } from './types';
 
@@ -28,7 +28,7 @@ describe('a file of users', () => {
   it('is checked before it is sent', () => {
     expect(textProblem(' \n')).toMatch(/Choose a file/);
     expect(textProblem(TEMPLATE)).toBeNull();
-    expect(textProblem('é'.repeat(MOST_BYTES / 2))).toMatch(/split it/);
+    expect(textProblem('é'.repeat(MAX_BYTES / 2))).toMatch(/split it/);
   });
 
   it('lists its mistakes first', () => {

@@ -4,7 +4,7 @@ import { plural, t } from '@lingui/core/macro';
 import type { FirstPassword, ImportLine, UserImport } from './types';
 
 /** The portal's limit of a request is 1 MiB; the rest is for what surrounds the text. */
-export const MOST_BYTES = 1024 * 1024 - 1000;
+export const MAX_BYTES = 1024 * 1024 - 1000;
 
 export const TEMPLATE = [
   'username,given_name,surname,email,groups,login_group,slurm_account,uid,gid,home,shell,display_name',
@@ -16,7 +16,7 @@ export const TEMPLATE = [
 export function textProblem(text: string): string | null {
   if (text.trim() === '') return t`Choose a file, or paste its lines here.`;
   const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
-  return bytes > MOST_BYTES
+  return bytes > MAX_BYTES
     ? t`This is more than the portal reads at once; split it into several files.`
     : null;
 }

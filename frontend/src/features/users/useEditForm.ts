@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
+import { ApiError, errorMessage } from '@/api/problem';
 import { nameOf } from '@/features/directory/names';
 import { joinSentences, joinWithAnd } from '@/i18n/lists';
 import { clock } from '@/lib/clock';
@@ -50,7 +50,9 @@ export function useEditForm(user: User, onClose: () => void) {
     saved: onClose,
     failed: async (refusal) => {
       if (isConflict(refusal))
-        setMessage(await mergeFresh().then((merged) => conflictText(refusal, merged), sentence));
+        setMessage(
+          await mergeFresh().then((merged) => conflictText(refusal, merged), errorMessage),
+        );
     },
   });
   const set = (field: Field, value: string): void =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { highlight, MOST_CHARACTERS } from './highlight';
+import { highlight, MAX_CHARACTERS } from './highlight';
 
 const kinds = (script: string): Record<string, string> =>
   Object.fromEntries(highlight(script).map(({ text, names }) => [text, names]));
@@ -35,7 +35,7 @@ describe('syntax highlighting', () => {
   });
 
   it('leaves very long texts unchanged', () => {
-    const long = 'echo\n'.repeat(MOST_CHARACTERS / 4);
+    const long = 'echo\n'.repeat(MAX_CHARACTERS / 4);
     expect(highlight(long)).toEqual([{ text: long, names: '' }]);
   });
 });

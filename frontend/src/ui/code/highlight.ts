@@ -10,10 +10,10 @@ export interface CodePiece {
 }
 
 /** Longer scripts are not highlighted. */
-export const MOST_CHARACTERS = 200_000;
+export const MAX_CHARACTERS = 200_000;
 
 export function highlight(script: string): CodePiece[] {
-  if (script.length > MOST_CHARACTERS) return [{ text: script, names: '' }];
+  if (script.length > MAX_CHARACTERS) return [{ text: script, names: '' }];
   const pieces: CodePiece[] = [];
   let at = 0;
   const add = (to: number, names: string): void => {

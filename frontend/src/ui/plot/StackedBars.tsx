@@ -8,7 +8,7 @@ import { axisText, type PlotUnit } from './units';
 import { type Drawing, usePlot } from './usePlot';
 
 const LABEL_PX = 76;
-const MOST_BAR_PX = 48;
+const MAX_BAR_PX = 48;
 
 export interface StackedBarsProps {
   /** the labels of the periods on the axis, the earliest first */
@@ -24,7 +24,7 @@ export interface StackedBarsProps {
 function options(props: StackedBarsProps): ReturnType<Drawing['options']> {
   const { periods, series, unit, heightPx, onPoint } = props;
   const axis = axisStyle();
-  const paths = uPlot.paths.bars?.({ size: [0.75, MOST_BAR_PX] });
+  const paths = uPlot.paths.bars?.({ size: [0.75, MAX_BAR_PX] });
   return {
     height: heightPx,
     padding: [8, 24, 0, 0], // room for the last label, which is centered on its bar

@@ -10,7 +10,7 @@ const STYLES = ['solid', 'dashed', 'dotted'] as const;
 const STRIPES = [undefined, { length: 7, period: 10 }, { length: 3, period: 6 }] as const;
 
 /** With more marks than this, some would look the same. */
-export const MOST_MARKS = COLORS.length * STYLES.length;
+export const MAX_MARKS = COLORS.length * STYLES.length;
 
 /** Return the `nth` element of a list that wraps around. */
 function around<T>(list: readonly T[], nth: number, otherwise: T): T {
