@@ -51,9 +51,9 @@ describe('a request whose login has ended', () => {
     const answer = fetchAfterLogin(lost, fetch)(post());
     await expect.poll(() => sent.length).toBe(2);
     leave();
-    const refused = await answer;
-    expect(refused.status).toBe(401);
-    expect(await refused.json()).toEqual({ type: 'urn:portal:login-required' });
+    const failed = await answer;
+    expect(failed.status).toBe(401);
+    expect(await failed.json()).toEqual({ type: 'urn:portal:login-required' });
   });
 
   it('opens each dialog registered while it waits', async () => {

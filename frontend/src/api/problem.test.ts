@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { errorMessage, toApiError, wrongPassword } from './problem';
 
-const refused = (title: string, slug = 'wrong-credentials') =>
+const apiError = (title: string, slug = 'wrong-credentials') =>
   toApiError(401, { type: `urn:portal:${slug}`, title, detail: 'The portal’s words.' }, null);
 
 describe('a wrong password', () => {
   it('is wrong when the response marks it', () => {
-    expect(wrongPassword(refused('Wrong username or password'))).toMatch(/password is wrong/);
+    expect(wrongPassword(apiError('Wrong username or password'))).toMatch(/password is wrong/);
   });
 
   it('is not shown for a disabled account or other errors', () => {
-    expect(wrongPassword(refused('This account is disabled'))).toBeUndefined();
-    expect(wrongPassword(refused('This account is locked'))).toBeUndefined();
-    expect(wrongPassword(refused('Login required', 'login-required'))).toBeUndefined();
+    expect(wrongPassword(apiError('This account is disabled'))).toBeUndefined();
+    expect(wrongPassword(apiError('This account is locked'))).toBeUndefined();
+    expect(wrongPassword(apiError('Login required', 'login-required'))).toBeUndefined();
     expect(wrongPassword(new TypeError('network'))).toBeUndefined();
   });
 });
@@ -27,7 +27,7 @@ describe('an error of the portal', () => {
     );
   });
 
-  it('has none if it is a refusal, or not from the portal', () => {
+  it('has none if it has another reason, or is not from the portal', () => {
     expect(failed(409, '1a2b')).toBe('It failed.');
     expect(failed(503, '1a2b')).toBe('It failed.');
     expect(failed(500, null)).toBe('It failed.');

@@ -14,7 +14,7 @@ export type Slug =
   | 'offline'
   | (string & {});
 
-export interface FieldProblem {
+export interface FieldError {
   field: string;
   message: string;
 }
@@ -24,7 +24,7 @@ export class ApiError extends Error {
     readonly status: number,
     readonly slug: Slug,
     detail: string,
-    readonly fields: readonly FieldProblem[] = [],
+    readonly fields: readonly FieldError[] = [],
     readonly retryAfterS: number | null = null,
     /** the problem's extension members (RFC 9457, 3.2) */
     readonly more: Readonly<Record<string, unknown>> = {},
@@ -51,7 +51,7 @@ function text(value: unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
-function fieldProblems(value: unknown): FieldProblem[] {
+function parseFieldErrors(value: unknown): FieldError[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((item: unknown) => {
     if (typeof item !== 'object' || item === null) return [];
@@ -80,7 +80,7 @@ export function toApiError(
     (status >= 500
       ? t`The portal is temporarily unavailable. Try again in a minute.`
       : t`The portal rejected the request (${status}).`);
-  const fields = fieldProblems(problem.errors);
+  const fields = parseFieldErrors(problem.errors);
   return new ApiError(status, slug, detail, fields, retryAfterS, problem, requestId);
 }
 
@@ -98,7 +98,7 @@ export function errorMessage(error: unknown): string {
   return t`${message} Report it to your administrators with this number: ${requestId}`;
 }
 
-/** Return the message for a wrong password of a user who is logged in and confirmed it. Refusals
+/** Return the message for a wrong password of a user who is logged in and confirmed it. Errors
  * with another title concern the account, which may be locked or disabled, and keep their own
  * message. */
 export function wrongPassword(error: unknown): string | undefined {
@@ -111,6 +111,6 @@ export function wrongPassword(error: unknown): string | undefined {
 export const fieldMessage = (error: unknown, name: string): string | undefined =>
   error instanceof ApiError ? messageAt(error.fields, name) : undefined;
 
-export function messageAt(fields: readonly FieldProblem[], name: string): string | undefined {
+export function messageAt(fields: readonly FieldError[], name: string): string | undefined {
   return translate(fields.find((f) => f.field === name || f.field.endsWith(`.${name}`))?.message);
 }

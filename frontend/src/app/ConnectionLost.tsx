@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { queryClient } from '@/lib/queries';
-import { live, useLive } from '@/live/store';
+import { liveStore, useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import classes from './Banners.module.css';
 
@@ -86,7 +86,7 @@ function NextTry() {
       <span aria-hidden="true">
         {seconds > 0 ? t`Trying again in ${seconds} s` : t`Trying again…`}
       </span>
-      <Button variant="default" size="compact-sm" onClick={() => live.reopen()}>
+      <Button variant="default" size="compact-sm" onClick={() => liveStore.reopen()}>
         <Trans>Try now</Trans>
       </Button>
     </span>

@@ -9,7 +9,7 @@ import { BrowserNotifications } from '@/features/notify/BrowserNotifications';
 import { PaletteShortcut } from '@/features/palette/PaletteShortcut';
 import { dropDrafts, tabStorage } from '@/lib/drafts';
 import { useMe } from '@/lib/useMe';
-import { live } from '@/live/store';
+import { liveStore } from '@/live/store';
 import { Announcer } from './Announcer';
 import { Banners } from './Banners';
 import { Header } from './Header';
@@ -20,7 +20,7 @@ import { isWide } from './wide';
 export function MemberLayout() {
   const { username } = useMe();
   const wide = useLocation({ select: ({ pathname }) => isWide(pathname) });
-  useEffect(() => live.open(username), [username]);
+  useEffect(() => liveStore.open(username), [username]);
   useEffect(() => dropDrafts(tabStorage(), username), [username]);
   useOwnLanguage();
   return (

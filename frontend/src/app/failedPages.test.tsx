@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { names, withRole } from '@/testing/markup';
-import { page, Refused } from '@/testing/page';
+import { ErrorAnswer, page } from '@/testing/page';
 
 /** Every request is refused, but that for the own account. */
-const refused = new Proxy<Record<string, unknown>>(
+const failing = new Proxy<Record<string, unknown>>(
   {},
-  { get: (_, path) => (path === '/me' ? undefined : new Refused(403, 'Not now.')) },
+  { get: (_, path) => (path === '/me' ? undefined : new ErrorAnswer(403, 'Not now.')) },
 );
 
 const PAGES = [
@@ -38,7 +38,7 @@ const PAGES = [
 
 describe('a page that could not be fetched', () => {
   it.each(PAGES)('offers to try again: %s', async (address) => {
-    const markup = await page(address, { answers: refused });
+    const markup = await page(address, { answers: failing });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
     expect(names(markup, 'button')).toContain('Try again');
   });

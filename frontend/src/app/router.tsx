@@ -10,7 +10,7 @@ import { dropDrafts, tabStorage } from '@/lib/drafts';
 import { setNavigation } from '@/lib/navigation';
 import { notifyLogout } from '@/lib/onLogout';
 import { queryClient } from '@/lib/queries';
-import { live } from '@/live/store';
+import { liveStore } from '@/live/store';
 import { PendingPage } from '@/ui/PendingPage';
 import { ErrorPage } from './ErrorPage';
 import { adminPages } from './routes/admin';
@@ -35,7 +35,7 @@ export const router = createRouter({
 async function goToLogin(next: string): Promise<void> {
   notifyLogout();
   await router.navigate({ to: '/login', search: loginSearch(next), replace: true });
-  live.close();
+  liveStore.close();
   queryClient.clear();
 }
 

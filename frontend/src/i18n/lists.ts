@@ -4,10 +4,10 @@ import { chineseSentences, space } from './spacing';
 /** Format a list by the rules of the page's language. */
 function formatList(items: readonly string[], type: Intl.ListFormatType): string {
   const parts = new Intl.ListFormat(locale(), { type }).formatToParts(items);
-  const texts = parts.map(({ type: kind, value }, at) => {
+  const texts = parts.map(({ type: kind, value }, index) => {
     if (kind === 'element') return value;
-    const before = space(parts[at - 1]?.value.slice(-1) ?? '', value.charAt(0));
-    const after = space(value.slice(-1), parts[at + 1]?.value.charAt(0) ?? '');
+    const before = space(parts[index - 1]?.value.slice(-1) ?? '', value.charAt(0));
+    const after = space(value.slice(-1), parts[index + 1]?.value.charAt(0) ?? '');
     return `${before}${value}${after}`;
   });
   return texts.join('');

@@ -53,8 +53,8 @@ function template(english: string, translation: string): Template {
   for (const [, number = '', kind] of translation.matchAll(KIND)) kinds.set(number, kind as Holds);
   const gaps = parts
     .filter((_part, index) => index % 2 === 1)
-    .map((number, at): Gap => {
-      const quoted = /[“"']$/.test(fixedTexts[at] ?? '');
+    .map((number, index): Gap => {
+      const quoted = /[“"']$/.test(fixedTexts[index] ?? '');
       return { number, holds: quoted ? 'own' : (kinds.get(number) ?? 'words') };
     });
   const fixed = fixedTexts.join('').length;
@@ -75,10 +75,10 @@ function placeholderTexts(fixedTexts: readonly string[], text: string): string[]
   const texts: string[] = [];
   let from = first.length;
   for (const next of rest) {
-    const at = text.indexOf(next, from + 1);
-    if (at < 0) return null;
-    texts.push(text.slice(from, at));
-    from = at + next.length;
+    const position = text.indexOf(next, from + 1);
+    if (position < 0) return null;
+    texts.push(text.slice(from, position));
+    from = position + next.length;
   }
   if (from >= end) return null;
   return [...texts, text.slice(from, end)];
@@ -114,10 +114,10 @@ export class Templates {
       for (const { fixedTexts, gaps, short, translation } of candidates || []) {
         const texts = placeholderTexts(fixedTexts, text);
         if (!texts || (short && texts.some((piece) => piece.includes(' ')))) continue;
-        const pieces = gaps.map(({ number, holds }, at) => ({
+        const pieces = gaps.map(({ number, holds }, index) => ({
           number,
           holds,
-          text: texts[at] ?? '',
+          text: texts[index] ?? '',
         }));
         if (pieces.some(({ holds, text: each }) => holds === 'number' && !NUMBER.test(each)))
           continue;
@@ -131,10 +131,10 @@ export class Templates {
 export function fillPlaceholders(translation: string, piece: (number: string) => string): string {
   return translation.replace(
     /( ?)\{(\d+)(?::[a-z]+)?\}( ?)/g,
-    (gap: string, left: string, number: string, right: string, at: number) => {
+    (gap: string, left: string, number: string, right: string, index: number) => {
       const text = piece(number);
-      const before = space(translation.charAt(at - 1), text.charAt(0), left);
-      const after = space(text.slice(-1), translation.charAt(at + gap.length), right);
+      const before = space(translation.charAt(index - 1), text.charAt(0), left);
+      const after = space(text.slice(-1), translation.charAt(index + gap.length), right);
       return before + text + after;
     },
   );

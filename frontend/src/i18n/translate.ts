@@ -1,5 +1,5 @@
 /**
- * Translates the server's messages: refusals, reasons, the catalog's titles. They are stored and
+ * Translates the server's messages: errors, reasons, the catalog's titles. They are stored and
  * sent in English, some to several users at once, so they are translated where they are read
  * (docs/decisions/0013). A message without a translation stays English.
  */

@@ -87,8 +87,12 @@ function paletteColor(index: number): Color | null {
     return nearest(level, level, level);
   }
   const level = (n: number): number => (n === 0 ? 0 : 55 + 40 * n);
-  const at = index - 16;
-  return nearest(level(Math.floor(at / 36)), level(Math.floor(at / 6) % 6), level(at % 6));
+  const position = index - 16;
+  return nearest(
+    level(Math.floor(position / 36)),
+    level(Math.floor(position / 6) % 6),
+    level(position % 6),
+  );
 }
 
 /** Parse a color of 38 or 48, `5;n` or `2;r;g;b`, with the number of parameters it takes. */
@@ -124,12 +128,12 @@ function afterEscape(style: Style, sequence: string): Style {
   if (inner === undefined) return style;
   const codes = inner.split(/[;:]/).map(Number);
   let now = style;
-  for (let at = 0; at < codes.length; at++) {
-    const code = codes[at] ?? 0;
+  for (let position = 0; position < codes.length; position++) {
+    const code = codes[position] ?? 0;
     if (code === 38 || code === 48) {
-      const [color, taken] = extendedColor(codes.slice(at + 1, at + 5));
+      const [color, taken] = extendedColor(codes.slice(position + 1, position + 5));
       now = { ...now, [code === 38 ? 'front' : 'back']: color };
-      at += taken;
+      position += taken;
     } else now = withCode(now, code);
   }
   return now;
@@ -155,12 +159,12 @@ export function paintLine(line: string, from: Style): { pieces: Piece[]; style: 
     if (last?.style === style) last.text += clean;
     else pieces.push({ text: clean, style });
   };
-  let at = 0;
+  let position = 0;
   for (const match of visible.matchAll(ESCAPES)) {
-    add(visible.slice(at, match.index));
+    add(visible.slice(position, match.index));
     style = afterEscape(style, match[0]);
-    at = match.index + match[0].length;
+    position = match.index + match[0].length;
   }
-  add(visible.slice(at));
+  add(visible.slice(position));
   return { pieces, style };
 }

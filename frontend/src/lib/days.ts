@@ -52,7 +52,7 @@ export function weeksOf(day: string, firstDay: number): string[][] {
   const end = addMonths(first, 1);
   const weeks: string[][] = [];
   for (let week = start; week < end; week = addDays(week, 7))
-    weeks.push(Array.from({ length: 7 }, (_, at) => addDays(week, at)));
+    weeks.push(Array.from({ length: 7 }, (_, index) => addDays(week, index)));
   return weeks;
 }
 

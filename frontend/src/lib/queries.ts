@@ -3,10 +3,10 @@ import { QueryClient, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
 
-/** Return whether to retry: only if the portal does not respond, not after a refusal. */
+/** Return whether to retry: only if the portal does not respond, not after a rejection. */
 function worthAnotherTry(failures: number, error: Error): boolean {
-  const refused = error instanceof ApiError && error.status >= 400 && error.status < 500;
-  return !refused && failures < 2;
+  const rejected = error instanceof ApiError && error.status >= 400 && error.status < 500;
+  return !rejected && failures < 2;
 }
 
 export const queryClient = new QueryClient({

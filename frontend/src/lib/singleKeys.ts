@@ -35,7 +35,7 @@ export function isTyping(tag: string, type: string | null, editable: boolean): b
 /** Return whether a key is pressed without modifiers, except Shift, and not as text. */
 export function isPlainKey(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
-  const at = event.target;
-  if (!(at instanceof HTMLElement)) return true;
-  return !isTyping(at.tagName, at.getAttribute('type'), at.isContentEditable);
+  const target = event.target;
+  if (!(target instanceof HTMLElement)) return true;
+  return !isTyping(target.tagName, target.getAttribute('type'), target.isContentEditable);
 }

@@ -77,10 +77,10 @@ export function useDraftField<T>(
   ];
 }
 
-export interface Draft<T> {
-  draft: T;
-  setDraft: Put<T>;
-  kept: FormDraft;
+export interface StoredValue<T> {
+  value: T;
+  setValue: Put<T>;
+  draft: FormDraft;
 }
 
 /** The whole state of a form, stored in its draft: initially the stored state, if it is still
@@ -89,8 +89,8 @@ export function useDraft<T>(
   form: string,
   initial: () => T,
   isRight: (value: unknown) => value is T,
-): Draft<T> {
-  const kept = useFormDraft(form, false);
-  const [draft, setDraft] = useDraftField(kept, 'whole', initial, isRight);
-  return { draft, setDraft, kept };
+): StoredValue<T> {
+  const draft = useFormDraft(form, false);
+  const [value, setValue] = useDraftField(draft, 'whole', initial, isRight);
+  return { value, setValue, draft };
 }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LiveEvent, LiveState } from './reducer';
 import { openLive } from './share';
-import { live } from './store';
+import { liveStore } from './store';
 
 vi.mock('./share', () => ({ openLive: vi.fn() }));
 
@@ -23,7 +23,7 @@ const SNAPSHOT: Extract<LiveEvent, { kind: 'snapshot' }> = {
 
 describe('the live state', () => {
   beforeEach(() => {
-    live.close();
+    liveStore.close();
     opened.length = 0;
     vi.mocked(openLive).mockImplementation((sink, username) => {
       const close = vi.fn();
@@ -33,31 +33,31 @@ describe('the live state', () => {
   });
 
   it('is opened once for a user', () => {
-    live.open('alice');
+    liveStore.open('alice');
     opened[0]?.emit(SNAPSHOT);
-    live.open('alice');
+    liveStore.open('alice');
     expect(opened).toHaveLength(1);
     expect(opened[0]?.state().sessions).toEqual([]);
   });
 
   it('begins with a snapshot from before the stream', () => {
-    live.seed('alice', SNAPSHOT);
-    live.open('alice');
+    liveStore.seed('alice', SNAPSHOT);
+    liveStore.open('alice');
     expect(opened[0]?.state().sessions).toEqual([]);
     expect(opened[0]?.state().link).toBe('connecting');
-    expect(live.isOpen()).toBe(true);
+    expect(liveStore.isOpen()).toBe(true);
   });
 
   it("does not show a snapshot of another user's", () => {
-    live.seed('alice', SNAPSHOT);
-    live.open('bob');
+    liveStore.seed('alice', SNAPSHOT);
+    liveStore.open('bob');
     expect(opened[0]?.state().sessions).toBeNull();
   });
 
   it('is reset for another user', () => {
-    live.open('alice');
+    liveStore.open('alice');
     opened[0]?.emit(SNAPSHOT);
-    live.open('bob');
+    liveStore.open('bob');
     expect(opened[0]?.close).toHaveBeenCalledOnce();
     expect(opened[1]?.username).toBe('bob');
     expect(opened[1]?.state().sessions).toBeNull();

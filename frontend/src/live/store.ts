@@ -26,7 +26,7 @@ function subscribe(listener: () => void): () => void {
 
 type Snapshot = Extract<LiveEvent, { kind: 'snapshot' }>;
 
-export const live = {
+export const liveStore = {
   isOpen: (): boolean => owner !== null,
   /** Show a user's state before the stream brings it; no effect once it is open. */
   seed(username: string, snapshot: Snapshot): void {
@@ -38,7 +38,7 @@ export const live = {
   /** Reset for another user. */
   open(username: string): void {
     if (source !== null && owner === username) return;
-    if (owner !== username) live.close();
+    if (owner !== username) liveStore.close();
     owner = username;
     source = openLive({ emit, state: () => state }, username);
   },

@@ -10,7 +10,7 @@ import { type Query, QueryClientProvider } from '@tanstack/react-query';
 import { createMemoryHistory, Outlet, RouterProvider } from '@tanstack/react-router';
 import { renderToString } from 'react-dom/server';
 import { vi } from 'vitest';
-import type { FieldProblem } from '@/api/problem';
+import type { FieldError } from '@/api/problem';
 import type { LiveEvent } from '@/live/reducer';
 import { cluster } from './answers/cluster';
 import { me } from './answers/me';
@@ -27,18 +27,18 @@ class RequestHere extends Request {
 }
 
 /** A problem instead of a response. */
-export class Refused {
+export class ErrorAnswer {
   constructor(
     readonly status: number,
     readonly detail: string,
-    readonly errors: readonly FieldProblem[] = [],
+    readonly errors: readonly FieldError[] = [],
   ) {}
 }
 
 /** Responses by path below /api/v1; a function computes one from the request's body. */
 export type Answers = Readonly<Record<string, unknown>>;
 
-const problem = ({ status, detail, errors }: Refused): Response =>
+const problemResponse = ({ status, detail, errors }: ErrorAnswer): Response =>
   Response.json({ type: 'urn:portal:test', title: 'No', status, detail, errors }, { status });
 
 function portal(answers: Answers) {
@@ -46,8 +46,9 @@ function portal(answers: Answers) {
     const path = new URL(request.url).pathname.replace('/api/v1', '');
     const response = answers[path] ?? (path === '/me' ? me : undefined);
     const answer = typeof response === 'function' ? response(await request.json()) : response;
-    if (answer instanceof Refused) return problem(answer);
-    if (answer === undefined) return problem(new Refused(404, `No answer to ${path} is recorded.`));
+    if (answer instanceof ErrorAnswer) return problemResponse(answer);
+    if (answer === undefined)
+      return problemResponse(new ErrorAnswer(404, `No answer to ${path} is recorded.`));
     return Response.json(answer);
   };
 }
@@ -57,7 +58,7 @@ type Snapshot = Extract<LiveEvent, { kind: 'snapshot' }>;
 export interface Scene {
   answers?: Answers;
   /** data of the event stream; null: nothing yet */
-  live?: Partial<Snapshot> | null;
+  snapshot?: Partial<Snapshot> | null;
   /** renders once, before any response */
   early?: boolean;
 }
@@ -80,7 +81,7 @@ function loggedIn(): ReturnType<typeof storage> {
 }
 
 /** Create the application of a tab opened at `recordedAt`. */
-async function application(live: Scene['live']) {
+async function application(snapshot: Scene['snapshot']) {
   vi.resetModules();
   vi.setSystemTime(recordedAt);
   let emit: (event: LiveEvent) => void = () => {};
@@ -94,13 +95,13 @@ async function application(live: Scene['live']) {
   const { queryClient } = await import('@/lib/queries');
   const { theme } = await import('@/app/theme');
   const { memberRoute } = await import('@/app/routes/frame');
-  const { live: store } = await import('@/live/store');
+  const { liveStore: store } = await import('@/live/store');
   memberRoute.update({ component: Outlet });
   queryClient.setDefaultOptions({
     queries: { retry: false, retryOnMount: false, staleTime: Number.POSITIVE_INFINITY },
   });
   store.open(me.username);
-  if (live !== null) emit({ ...QUIET, ...live });
+  if (snapshot !== null) emit({ ...QUIET, ...snapshot });
   return { router, queryClient, theme };
 }
 
@@ -110,7 +111,7 @@ const LAZY = /does not support Suspense/;
 /** Render the page at this address. */
 export async function page(
   address: string,
-  { answers = {}, live, early = false }: Scene = {},
+  { answers = {}, snapshot, early = false }: Scene = {},
 ): Promise<string> {
   vi.stubGlobal('Request', RequestHere);
   vi.stubGlobal('window', {
@@ -119,7 +120,7 @@ export async function page(
     location: new URL(address, ORIGIN),
   });
   vi.stubGlobal('fetch', portal(answers));
-  const { router, queryClient, theme } = await application(live);
+  const { router, queryClient, theme } = await application(snapshot);
   router.update({ history: createMemoryHistory({ initialEntries: [address] }) });
   await router.load();
   const draw = (): string =>

@@ -63,4 +63,4 @@ export const answers: Answers = {
 };
 
 /** A scene with all recorded data. */
-export const FULL: Scene = { answers, live: { sessions: sessions.items, jobs: jobs.items } };
+export const FULL: Scene = { answers, snapshot: { sessions: sessions.items, jobs: jobs.items } };

@@ -71,18 +71,18 @@ export function ConfirmForm({
 }: FormProps) {
   const withPassword = useWithPassword();
   const [busy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (busy || disabled) return;
     setBusy(true);
-    setRefusal(null);
+    setMessage(null);
     try {
       await withPassword(act);
       onClose();
     } catch (error) {
-      if (!(error instanceof Cancelled)) setRefusal(fullText(error));
+      if (!(error instanceof Cancelled)) setMessage(fullText(error));
     } finally {
       setBusy(false);
     }
@@ -92,7 +92,7 @@ export function ConfirmForm({
     <form onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
         {children}
-        {refusal && <Notice tone="error">{refusal}</Notice>}
+        {message && <Notice tone="error">{message}</Notice>}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {keep}

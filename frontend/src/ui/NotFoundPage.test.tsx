@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { names } from '@/testing/markup';
-import { page, Refused } from '@/testing/page';
+import { ErrorAnswer, page } from '@/testing/page';
 
 const NOTHING = ['There is nothing at this address'];
 const mains = (markup: string): number => markup.match(/<main\b/g)?.length ?? 0;
@@ -13,7 +13,7 @@ describe('the page for unknown addresses', () => {
   });
 
   it('has no main landmark inside the frame', async () => {
-    const answers = { '/jobs/job-gone': new Refused(404, 'No such job.') };
+    const answers = { '/jobs/job-gone': new ErrorAnswer(404, 'No such job.') };
     const markup = await page('/jobs/job-gone', { answers });
     expect(names(markup, 'h1')).toEqual(NOTHING);
     expect(mains(markup)).toBe(0);

@@ -17,11 +17,11 @@ const form: Props['form'] = {
   busy: false,
   submit: vi.fn(),
   error: () => undefined,
-  refusal: null,
-  problem: null,
+  submitError: null,
+  generalError: null,
 };
 
-const refused = { ...form, problem: new ApiError(409, 'conflict', 'The name is taken.') };
+const failed = { ...form, generalError: new ApiError(409, 'conflict', 'The name is taken.') };
 
 const html = (props: Partial<Props> = {}): string =>
   renderToString(
@@ -41,9 +41,9 @@ describe('the frame of a form', () => {
     expect(html({ disabled: true })).toMatch(/<button[^>]*disabled=""/);
   });
 
-  it('shows a refusal that no field shows, or the message instead of it', () => {
-    expect(textOf(html({ form: refused }))).toContain('The name is taken.');
-    const own = html({ form: refused, message: <p>Another user saved first.</p> });
+  it('shows an error that no field shows, or the message instead of it', () => {
+    expect(textOf(html({ form: failed }))).toContain('The name is taken.');
+    const own = html({ form: failed, message: <p>Another user saved first.</p> });
     expect(textOf(own)).toContain('Another user saved first.');
     expect(textOf(own)).not.toContain('The name is taken.');
   });

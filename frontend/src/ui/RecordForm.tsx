@@ -17,7 +17,7 @@ interface Props {
   disabled?: boolean;
   /** closes the form without saving */
   onCancel?: (() => void) | undefined;
-  /** replaces the message of a refusal that no field shows; null: the usual message */
+  /** replaces the message of an error that no field shows; null: the usual message */
   message?: ReactNode;
   /** replaces the buttons */
   foot?: ReactNode;
@@ -27,14 +27,16 @@ interface Props {
   children: ReactNode;
 }
 
-/** The frame of a form: the notice of a restored draft, the refusal, the fields, and the buttons. */
+/** The frame of a form: the notice of a restored draft, the error, the fields, and the buttons. */
 export function RecordForm({ form, message, foot, card, label, children, ...buttons }: Props) {
   const props = { ref: form.ref, onSubmit: form.submit, noValidate: true, 'aria-label': label };
   const content = (
     <>
       <RestoredNotice draft={form.draft} onStartOver={form.startOver} />
       {message ??
-        (form.problem !== null && <Notice tone="error">{errorMessage(form.problem)}</Notice>)}
+        (form.generalError !== null && (
+          <Notice tone="error">{errorMessage(form.generalError)}</Notice>
+        ))}
       {children}
       {foot ?? <Buttons form={form} {...buttons} />}
     </>

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { focusFirstProblem } from './focus';
+import { focusFirstError } from './focus';
 
 const elements = new Map<string, object>();
 const form = {
@@ -21,7 +21,7 @@ afterEach(() => elements.clear());
 test('focusFirstProblem prefers an invalid field to a problem of the whole form', () => {
   const general = add('[data-problem]');
   const field = add('[aria-invalid="true"]');
-  focusFirstProblem(form);
+  focusFirstError(form);
   expect(field.focus).toHaveBeenCalledOnce();
   expect(field.scrollIntoView).toHaveBeenCalledOnce();
   expect(general.focus).not.toHaveBeenCalled();
@@ -29,13 +29,13 @@ test('focusFirstProblem prefers an invalid field to a problem of the whole form'
 
 test('focusFirstProblem shows a problem that belongs to no field', () => {
   const general = add('[data-problem]');
-  focusFirstProblem(form);
+  focusFirstError(form);
   expect(general.focus).toHaveBeenCalledOnce();
   expect(general.scrollIntoView).toHaveBeenCalledOnce();
 });
 
 test('focusFirstProblem does nothing where there is no problem', () => {
-  focusFirstProblem(form);
-  focusFirstProblem(null);
+  focusFirstError(form);
+  focusFirstError(null);
   expect(elements.size).toBe(0);
 });

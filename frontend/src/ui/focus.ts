@@ -8,7 +8,7 @@ function afterDrawing(callback: () => void): void {
 
 /** Focus a form's first invalid field and scroll it into view with the message below it. Without
  * one it is the problem that belongs to no field, marked with data-problem. */
-export function focusFirstProblem(form: HTMLElement | null): void {
+export function focusFirstError(form: HTMLElement | null): void {
   const field =
     form?.querySelector<HTMLElement>('[aria-invalid="true"]') ??
     form?.querySelector<HTMLElement>('[data-problem]');
@@ -16,14 +16,14 @@ export function focusFirstProblem(form: HTMLElement | null): void {
   (field?.closest('.mantine-InputWrapper-root') ?? field)?.scrollIntoView({ block: 'center' });
 }
 
-/** Return a function that focuses a form's first problem. It waits for the render that contains the
+/** Return a function that focuses a form's first error. It waits for the render that contains the
  * changes made together with the call; before that, an earlier problem may still be visible. */
-export function useFocusProblem(form: RefObject<HTMLElement | null>): () => void {
-  const [calls, focusProblem] = useReducer((before: number) => before + 1, 0);
+export function useFocusError(form: RefObject<HTMLElement | null>): () => void {
+  const [calls, focusError] = useReducer((before: number) => before + 1, 0);
   useEffect(() => {
-    if (calls > 0) focusFirstProblem(form.current);
+    if (calls > 0) focusFirstError(form.current);
   }, [calls, form]);
-  return focusProblem;
+  return focusError;
 }
 
 /** Focus the page's heading if nothing has the focus: the focused element may be gone. */

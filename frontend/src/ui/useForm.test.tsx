@@ -15,7 +15,7 @@ interface Values {
 const isValues = isLike<Values>({ name: isText, owner: isText });
 const save = vi.fn<(values: Values) => Promise<string>>();
 const saved = vi.fn<(result: string) => void>();
-const failed = vi.fn<(refusal: unknown) => void>();
+const failed = vi.fn<(error: unknown) => void>();
 
 const draftOf = (stored: FormDraft['stored'] = {}): FormDraft => ({
   stored,
@@ -76,7 +76,7 @@ describe('useForm', () => {
     const { value, error } = open().text('name');
     expect([value, error]).toEqual(['', undefined]);
     expect(open().text('owner', 'owner_id').value).toBe('alice');
-    expect(open().problem).toBeNull();
+    expect(open().generalError).toBeNull();
   });
 
   it('stores each change in the draft', () => {
@@ -101,10 +101,10 @@ describe('useForm', () => {
 
   it('keeps the draft of a refused form', async () => {
     const draft = draftOf(stored);
-    const refusal = new ApiError(409, 'conflict', 'The name is taken.');
-    save.mockRejectedValue(refusal);
+    const error = new ApiError(409, 'conflict', 'The name is taken.');
+    save.mockRejectedValue(error);
     await submit(open(draft));
-    expect(failed).toHaveBeenCalledWith(refusal);
+    expect(failed).toHaveBeenCalledWith(error);
     expect(draft.drop).not.toHaveBeenCalled();
     expect(saved).not.toHaveBeenCalled();
   });

@@ -2,7 +2,7 @@ import { type ChangeEvent, type FormEvent, type RefObject, useRef, useState } fr
 import { fieldMessage } from '@/api/problem';
 import { useWithPassword } from '@/lib/reauth';
 import { type FormDraft, type Put, useDraftField } from '@/lib/useFormDraft';
-import { useFocusProblem } from './focus';
+import { useFocusError } from './focus';
 import { Cancelled } from './showError';
 
 /** Errors by field, as the API names them. */
@@ -18,14 +18,14 @@ interface FormOptions<V, R> {
   fields: readonly string[];
   /** the errors that the form itself detects */
   check?: (values: V) => FieldErrors;
-  /** rejects with the portal's refusal */
+  /** rejects with the portal's error */
   save: (values: V) => Promise<R>;
   /** called after the form was saved and its draft deleted */
   saved?: (result: R) => unknown;
-  /** called with a refusal, before it is shown */
-  failed?: (refusal: unknown) => unknown;
-  /** a field's error by a refusal */
-  refused?: (refusal: unknown, field: string) => string | undefined;
+  /** called with an error, before it is shown */
+  failed?: (submitError: unknown) => unknown;
+  /** a field's message in an error */
+  fieldError?: (submitError: unknown, field: string) => string | undefined;
 }
 
 type TextInputElement = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
@@ -56,10 +56,10 @@ export interface Form<V> {
     onChange: (event: ChangeEvent<TextInputElement>) => void;
     error: string | undefined;
   };
-  /** the portal's refusal; null if there is none */
-  refusal: unknown;
-  /** a refusal that no field shows; else null */
-  problem: unknown;
+  /** the portal's error; null if there is none */
+  submitError: unknown;
+  /** an error that no field shows; else null */
+  generalError: unknown;
 }
 
 const NO_DRAFT: FormDraft = { stored: {}, since: null, put: () => {}, drop: () => {} };
@@ -68,24 +68,24 @@ const isNeverStored = (_: unknown): _ is never => false;
 
 /**
  * The state of a form: its values, stored as a draft, and its submission. Validates, saves once at a
- * time, asks for the password if the portal requires it, assigns refusals to fields, and focuses the
- * first problem.
+ * time, asks for the password if the portal requires it, assigns errors to fields, and focuses the
+ * first error.
  */
 export function useForm<V, R = unknown>(options: FormOptions<V, R>): Form<V> {
   const { initial, fields, check = () => ({}), save, saved, failed } = options;
-  const { draft = NO_DRAFT, isValid = isNeverStored, refused = fieldMessage } = options;
+  const { draft = NO_DRAFT, isValid = isNeverStored, fieldError = fieldMessage } = options;
   const withPassword = useWithPassword();
   const ref = useRef<HTMLFormElement>(null);
-  const focusProblem = useFocusProblem(ref);
+  const focusProblem = useFocusError(ref);
   const [values, setValues] = useDraftField<V>(draft, 'whole', initial, isValid);
   const [tried, setTried] = useState(false);
-  const [refusal, setRefusal] = useState<unknown>(null);
+  const [submitError, setSubmitError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
 
   const submit = async (): Promise<void> => {
     if (busy) return;
     setTried(true);
-    setRefusal(null);
+    setSubmitError(null);
     if (Object.keys(check(values)).length > 0) return focusProblem();
     setBusy(true);
     try {
@@ -96,7 +96,7 @@ export function useForm<V, R = unknown>(options: FormOptions<V, R>): Form<V> {
     } catch (error) {
       if (error instanceof Cancelled) return;
       await failed?.(error);
-      setRefusal(error);
+      setSubmitError(error);
       focusProblem();
     } finally {
       setBusy(false);
@@ -104,7 +104,8 @@ export function useForm<V, R = unknown>(options: FormOptions<V, R>): Form<V> {
   };
 
   const errors: FieldErrors = tried ? check(values) : {};
-  const error = (field: string): string | undefined => errors[field] ?? refused(refusal, field);
+  const error = (field: string): string | undefined =>
+    errors[field] ?? fieldError(submitError, field);
   const set = (change: Partial<V>): void => setValues((before) => ({ ...before, ...change }));
   return {
     values,
@@ -114,7 +115,7 @@ export function useForm<V, R = unknown>(options: FormOptions<V, R>): Form<V> {
       setValues(initial());
       draft.drop();
       setTried(false);
-      setRefusal(null);
+      setSubmitError(null);
     },
     discard: draft.drop,
     draft,
@@ -131,7 +132,7 @@ export function useForm<V, R = unknown>(options: FormOptions<V, R>): Form<V> {
       onChange: (event) => set({ [name]: event.currentTarget.value } as Partial<V>),
       error: error(field),
     }),
-    refusal,
-    problem: fields.some((field) => refused(refusal, field)) ? null : refusal,
+    submitError,
+    generalError: fields.some((field) => fieldError(submitError, field)) ? null : submitError,
   };
 }

@@ -6,7 +6,7 @@ import { needsEnrolment } from '@/features/login/secondFactor';
 import { isOwnLogin } from '@/lib/ownLogin';
 import { meQuery, queryClient } from '@/lib/queries';
 import { fetchSnapshot } from '@/live/snapshot';
-import { live } from '@/live/store';
+import { liveStore } from '@/live/store';
 import { UnknownAddress } from '@/ui/NotFoundPage';
 import { NothingToShow } from '../ErrorPage';
 import { MemberLayout } from '../MemberLayout';
@@ -48,7 +48,7 @@ export const memberRoute = createRoute({
   id: 'member',
   beforeLoad: async ({ location }) => {
     try {
-      let first = live.isOpen() ? null : fetchSnapshot();
+      let first = liveStore.isOpen() ? null : fetchSnapshot();
       let me = await queryClient.ensureQueryData(meQuery);
       if (!isOwnLogin(me.login_id)) {
         // another tab may have logged in since the requests
@@ -60,7 +60,7 @@ export const memberRoute = createRoute({
         throw redirect({ to: '/login', search: { replaced: true } });
       }
       const snapshot = await first;
-      if (snapshot !== null) live.seed(me.username, snapshot);
+      if (snapshot !== null) liveStore.seed(me.username, snapshot);
       return { me };
     } catch (error) {
       if (needsEnrolment(error)) throw redirect({ to: '/second-factor' });

@@ -1,14 +1,14 @@
 import { t } from '@lingui/core/macro';
 import { Text } from '@mantine/core';
 import { CodeField } from '@/features/login/CodeField';
-import { codeRefusal } from '@/features/login/secondFactor';
+import { codeErrorMessage } from '@/features/login/secondFactor';
 import { RecordForm } from '@/ui/RecordForm';
 import { useForm } from '@/ui/useForm';
 
 interface Props {
   text: string;
   button: string;
-  /** rejects with the portal's refusal */
+  /** rejects with the portal's error */
   onCode: (code: string) => Promise<void>;
   onCancel: () => void;
 }
@@ -36,5 +36,5 @@ export const useCodeForm = (missing: string, save: (code: string) => Promise<unk
     fields: ['code'],
     check: ({ code }) => (code.trim() === '' ? { code: missing } : {}),
     save: ({ code }) => save(code),
-    refused: (refusal) => (refusal === null ? undefined : codeRefusal(refusal)),
+    fieldError: (error) => (error === null ? undefined : codeErrorMessage(error)),
   });

@@ -72,7 +72,7 @@ function CodeStep({ onFound }: { onFound: (waiting: Waiting) => void }) {
 }
 
 function DecisionStep({ code, device, onDecided }: Waiting & { onDecided: (d: Decision) => void }) {
-  const [refusing, refuse] = useAction();
+  const [denying, runDenial] = useAction();
   const form = useForm({
     initial: () => ({ days: usualLifetime(device.max_days) }),
     fields: ['expires_in_days'],
@@ -80,14 +80,14 @@ function DecisionStep({ code, device, onDecided }: Waiting & { onDecided: (d: De
     saved: () => onDecided('approved'),
   });
   const deny = async (): Promise<void> => {
-    if (await refuse(() => denyDevice(code.trim()))) onDecided('denied');
+    if (await runDenial(() => denyDevice(code.trim()))) onDecided('denied');
   };
   const buttons = (
     <Group justify="flex-end">
-      <Button variant="default" loading={refusing} onClick={() => void deny()}>
+      <Button variant="default" loading={denying} onClick={() => void deny()}>
         <Trans>Refuse</Trans>
       </Button>
-      <Button type="submit" loading={form.busy} disabled={refusing}>
+      <Button type="submit" loading={form.busy} disabled={denying}>
         <Trans>Confirm the login</Trans>
       </Button>
     </Group>

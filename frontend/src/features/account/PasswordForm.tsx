@@ -6,7 +6,7 @@ import { api, unwrap } from '@/api/client';
 import { errorMessage, fieldMessage, wrongPassword } from '@/api/problem';
 import { useWithPassword } from '@/lib/reauth';
 import { useMe } from '@/lib/useMe';
-import { useFocusProblem } from '@/ui/focus';
+import { useFocusError } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { Cancelled } from '@/ui/showError';
 
@@ -29,12 +29,12 @@ export function PasswordForm({ onDone, onCancel }: Props) {
   const me = useMe();
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
-  const focusProblem = useFocusProblem(form);
+  const focusError = useFocusError(form);
   const [busy, setBusy] = useState(false);
   const [errors, setErrors] = useState<Errors>({});
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
 
-  const refuse = (reason: unknown): void => {
+  const showError = (reason: unknown): void => {
     if (reason instanceof Cancelled) return;
     const current =
       wrongPassword(reason) ??
@@ -42,8 +42,8 @@ export function PasswordForm({ onDone, onCancel }: Props) {
       fieldMessage(reason, 'password');
     const fresh = fieldMessage(reason, 'new_password');
     setErrors({ ...(current && { current }), ...(fresh && { fresh }) });
-    setRefusal(current || fresh ? null : errorMessage(reason));
-    focusProblem();
+    setMessage(current || fresh ? null : errorMessage(reason));
+    focusError();
   };
 
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
@@ -51,10 +51,10 @@ export function PasswordForm({ onDone, onCancel }: Props) {
     if (busy) return;
     const typed = new FormData(event.currentTarget);
     const [current, fresh, again] = ['current', 'fresh', 'again'].map((n) => String(typed.get(n)));
-    const problems = check(current ?? '', fresh ?? '', again ?? '');
-    setErrors(problems);
-    setRefusal(null);
-    if (Object.keys(problems).length > 0) return focusProblem();
+    const fieldErrors = check(current ?? '', fresh ?? '', again ?? '');
+    setErrors(fieldErrors);
+    setMessage(null);
+    if (Object.keys(fieldErrors).length > 0) return focusError();
     setBusy(true);
     const body = { current_password: current ?? '', new_password: fresh ?? '' };
     try {
@@ -63,7 +63,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
       await withPassword(() => unwrap(api.POST('/api/v1/me/password', { body })));
       onDone();
     } catch (reason) {
-      refuse(reason);
+      showError(reason);
     } finally {
       setBusy(false);
     }
@@ -76,7 +76,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
         <Text size="sm" c="dimmed">
           <Trans>This changes your password in your organization's directory, not only here.</Trans>
         </Text>
-        {refusal && <Notice tone="error">{refusal}</Notice>}
+        {message && <Notice tone="error">{message}</Notice>}
         <input type="text" value={me.username} autoComplete="username" hidden readOnly />
         <PasswordInput
           name="current"

@@ -11,15 +11,19 @@ import classes from './ImagesPage.module.css';
 import { suggestedFile } from './images';
 import { importsQuery } from './queries';
 
-interface Draft {
+interface ImportValues {
   reference: string;
   /** the file's name; null while it follows the reference */
   own: string | null;
   replace: boolean;
 }
 
-const EMPTY: Draft = { reference: '', own: null, replace: false };
-const isDraft = isLike<Draft>({ reference: isText, own: orNull(isText), replace: isBoolean });
+const EMPTY: ImportValues = { reference: '', own: null, replace: false };
+const isImportValues = isLike<ImportValues>({
+  reference: isText,
+  own: orNull(isText),
+  replace: isBoolean,
+});
 
 const EXACT = {
   classNames: { input: classes.exact ?? '' },
@@ -28,13 +32,13 @@ const EXACT = {
   spellCheck: false,
 };
 
-/** The form that imports an image. A refusal is shown at the field. */
+/** The form that imports an image. An error is shown at the field. */
 export function ImportForm() {
   const queries = useQueryClient();
   const refetch = (): void => void queries.invalidateQueries(importsQuery);
   const form = useForm({
     draft: useFormDraft('image', false),
-    isValid: isDraft,
+    isValid: isImportValues,
     initial: () => EMPTY,
     fields: ['reference', 'file'],
     save: ({ reference, own, replace }) => {

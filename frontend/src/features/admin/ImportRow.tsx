@@ -17,7 +17,7 @@ import { importsQuery } from './queries';
 
 /** One import: its progress or its outcome. */
 export function ImportRow({ row }: { row: ImageImport }) {
-  const live = isLiveImport(row);
+  const isRunning = isLiveImport(row);
   const change = mayChange(useMe());
   return (
     <Paper component="li" className={classes.row}>
@@ -31,8 +31,8 @@ export function ImportRow({ row }: { row: ImageImport }) {
         </div>
         {row.reason && <div className={classes.reason}>{translate(row.reason)}</div>}
       </div>
-      {change && live && !row.stopping && <Cancel row={row} />}
-      {live && <Bar row={row} />}
+      {change && isRunning && !row.stopping && <Cancel row={row} />}
+      {isRunning && <Bar row={row} />}
     </Paper>
   );
 }

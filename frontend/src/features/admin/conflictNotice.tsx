@@ -3,8 +3,8 @@ import { localTime } from '@/lib/time';
 import { Notice } from '@/ui/Notice';
 import { editConflictText } from './editConflict';
 
-/** Return the message of a form that another user saved first; undefined for another refusal. */
-export function conflictNotice(refusal: unknown) {
-  const text = editConflictText(refusal, (at) => localTime(at, clock.now()));
+/** Return the message of a form that another user saved first; undefined for another error. */
+export function conflictNotice(error: unknown) {
+  const text = editConflictText(error, (at) => localTime(at, clock.now()));
   return text === null ? undefined : <Notice tone="error">{text}</Notice>;
 }

@@ -47,9 +47,9 @@ function within(path: string, folder: string): boolean {
 
 /** Return whether the page at `path` belongs to an entry; `/admin` only matches itself. */
 export function isCurrent(entry: AdminEntry, path: string): boolean {
-  const at = path.length > 1 ? path.replace(/\/+$/, '') : path;
-  if (entry.to === '/admin') return at === '/admin';
-  return [entry.to, ...(entry.also ?? [])].some((folder) => within(at, folder));
+  const current = path.length > 1 ? path.replace(/\/+$/, '') : path;
+  if (entry.to === '/admin') return current === '/admin';
+  return [entry.to, ...(entry.also ?? [])].some((folder) => within(current, folder));
 }
 
 /** Return the current entry, for the button that opens the dropdown on a phone. */

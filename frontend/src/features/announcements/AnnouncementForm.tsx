@@ -15,12 +15,12 @@ import classes from './Announcements.module.css';
 import {
   changedFields,
   draftOf,
-  type EditedDraft,
+  type EditedValues,
   formErrors,
-  isEditedDraft,
+  isEditedValues,
   LEVELS,
   MAX_TITLE,
-  newDraft,
+  newValues,
   rebase,
   toBody,
 } from './form';
@@ -38,16 +38,16 @@ const FIELDS = ['title', 'text', 'level', 'starts_at', 'ends_at', 'public'];
 export function AnnouncementForm({ before, onDone }: Props) {
   const form = useForm({
     draft: useFormDraft(`announcement ${before?.id ?? 'new'}`, false),
-    isValid: isEditedDraft,
-    initial: (): EditedDraft => ({
+    isValid: isEditedValues,
+    initial: (): EditedValues => ({
       base: before,
-      ...(before === null ? newDraft() : draftOf(before)),
+      ...(before === null ? newValues() : draftOf(before)),
     }),
     fields: FIELDS,
     check: formErrors,
-    save: async ({ base, ...draft }) => {
-      if (base === null) return announce(toBody(draft));
-      const body = changedFields(base, draft);
+    save: async ({ base, ...values }) => {
+      if (base === null) return announce(toBody(values));
+      const body = changedFields(base, values);
       if (Object.keys(body).length > 0) await editAnnouncement(base.id, base.version, body);
     },
     saved: onDone,
@@ -58,30 +58,32 @@ export function AnnouncementForm({ before, onDone }: Props) {
       form.setValues((typed) => ({ base: now, ...rebase(base, now, typed) }));
     },
   });
-  const { base, ...draft } = form.values;
-  const button = base === null ? (draft.starts === '' ? t`Announce` : t`Schedule`) : t`Save`;
+  const { base, ...values } = form.values;
+  const button = base === null ? (values.starts === '' ? t`Announce` : t`Schedule`) : t`Save`;
   return (
     <RecordForm
       form={form}
       button={button}
       onCancel={onDone}
-      message={conflictNotice(form.refusal)}
+      message={conflictNotice(form.submitError)}
     >
       <TextFields form={form} />
-      <Levels level={draft.level} onChoose={(level) => form.set({ level })} />
+      <Levels level={values.level} onChoose={(level) => form.set({ level })} />
       <Times form={form} />
       <section aria-label={t`Preview`}>
         <div className={classes.quiet}>
           <Trans>Everyone will see:</Trans>
         </div>
-        <AnnouncementCard announcement={{ ...draft, title: draft.title.trim() || t`Its title` }} />
+        <AnnouncementCard
+          announcement={{ ...values, title: values.title.trim() || t`Its title` }}
+        />
       </section>
     </RecordForm>
   );
 }
 
 interface PartProps {
-  form: Form<EditedDraft>;
+  form: Form<EditedValues>;
 }
 
 function TextFields({ form }: PartProps) {

@@ -13,7 +13,7 @@ import {
   changedFields,
   draftOf,
   formErrors,
-  newDraft,
+  newValues,
   rebase,
   toBody,
   toField,
@@ -100,21 +100,21 @@ describe('a text', () => {
 
 describe('the form', () => {
   it('requires a title, and times that can be read', () => {
-    expect(formErrors(newDraft())).toEqual({ title: 'Summarize it in a few words.' });
-    const draft = { ...newDraft(), title: 'x', starts: '2026-11-22T06:00' };
-    expect(formErrors({ ...draft, ends: '2026-11-22T06:00' })).toEqual({});
-    expect(formErrors({ ...draft, ends: 'soon' }).ends_at).toMatch(/day and a time/);
+    expect(formErrors(newValues())).toEqual({ title: 'Summarize it in a few words.' });
+    const values = { ...newValues(), title: 'x', starts: '2026-11-22T06:00' };
+    expect(formErrors({ ...values, ends: '2026-11-22T06:00' })).toEqual({});
+    expect(formErrors({ ...values, ends: 'soon' }).ends_at).toMatch(/day and a time/);
   });
 
   it('starts now and has no end unless one is given', () => {
-    expect(toBody({ ...newDraft(), title: ' x ' })).toEqual({
+    expect(toBody({ ...newValues(), title: ' x ' })).toEqual({
       level: 'info',
       title: 'x',
       text: '',
       ends_at: null,
       public: false,
     });
-    const body = toBody({ ...newDraft(), title: 'x', starts: '2026-11-22T06:00' });
+    const body = toBody({ ...newValues(), title: 'x', starts: '2026-11-22T06:00' });
     expect(toField(body.starts_at ?? null)).toBe('2026-11-22T06:00');
   });
 
@@ -134,9 +134,9 @@ describe('the form', () => {
       starts_at: '2026-11-22T05:00:31Z',
       ends_at: '2026-11-23T05:00:31Z',
     });
-    const draft = draftOf(before);
-    expect(changedFields(before, draft)).toEqual({});
-    expect(changedFields(before, { ...draft, level: 'warning', ends: '' })).toEqual({
+    const values = draftOf(before);
+    expect(changedFields(before, values)).toEqual({});
+    expect(changedFields(before, { ...values, level: 'warning', ends: '' })).toEqual({
       level: 'warning',
       ends_at: null,
     });

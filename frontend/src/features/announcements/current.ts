@@ -84,12 +84,12 @@ const ADDRESS = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]/g;
 /** Split a text into plain text and web addresses; markup counts as text. */
 export function splitLinks(text: string): Piece[] {
   const result: Piece[] = [];
-  let at = 0;
+  let position = 0;
   for (const match of text.matchAll(ADDRESS)) {
-    if (match.index > at) result.push({ text: text.slice(at, match.index) });
+    if (match.index > position) result.push({ text: text.slice(position, match.index) });
     result.push({ text: match[0], href: match[0] });
-    at = match.index + match[0].length;
+    position = match.index + match[0].length;
   }
-  if (at < text.length) result.push({ text: text.slice(at) });
+  if (position < text.length) result.push({ text: text.slice(position) });
   return result;
 }

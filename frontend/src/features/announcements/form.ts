@@ -6,7 +6,7 @@ import type { Level, Announcement as Shown } from '@/live/types';
 
 export type Announcement = Shown & { public: boolean };
 
-export interface Draft {
+export interface AnnouncementValues {
   level: Level;
   title: string;
   text: string;
@@ -43,13 +43,13 @@ export const MAX_TITLE = 200;
 export type Base = Announcement & { version: number };
 
 /** The form's content; `base` is null for a new announcement. */
-export interface EditedDraft extends Draft {
+export interface EditedValues extends AnnouncementValues {
   base: Base | null;
 }
 
 const isLevel = isOneOf<Level>('info', 'warning', 'critical');
 
-export const isEditedDraft = isLike<EditedDraft>({
+export const isEditedValues = isLike<EditedValues>({
   base: orNull(
     isLike<Base>({
       id: isText,
@@ -80,7 +80,7 @@ export function toField(at: string | null): string {
   return `${day}T${twoDigits(d.getHours())}:${twoDigits(d.getMinutes())}`;
 }
 
-export const newDraft = (): Draft => ({
+export const newValues = (): AnnouncementValues => ({
   level: 'info',
   title: '',
   text: '',
@@ -89,7 +89,7 @@ export const newDraft = (): Draft => ({
   public: false,
 });
 
-export const draftOf = (announcement: Announcement): Draft => ({
+export const draftOf = (announcement: Announcement): AnnouncementValues => ({
   level: announcement.level,
   title: announcement.title,
   text: announcement.text,
@@ -104,26 +104,26 @@ function moment(field: string): string | null {
 
 export type Errors = Partial<Record<'title' | 'starts_at' | 'ends_at', string>>;
 
-export function formErrors(draft: Draft): Errors {
+export function formErrors(values: AnnouncementValues): Errors {
   const errors: Errors = {};
-  if (draft.title.trim() === '') errors.title = t`Summarize it in a few words.`;
-  const starts = draft.starts === '' ? null : moment(draft.starts);
-  const ends = draft.ends === '' ? null : moment(draft.ends);
-  if (draft.starts !== '' && starts === null) errors.starts_at = t`Enter a day and a time.`;
-  if (draft.ends !== '' && ends === null) errors.ends_at = t`Enter a day and a time.`;
+  if (values.title.trim() === '') errors.title = t`Summarize it in a few words.`;
+  const starts = values.starts === '' ? null : moment(values.starts);
+  const ends = values.ends === '' ? null : moment(values.ends);
+  if (values.starts !== '' && starts === null) errors.starts_at = t`Enter a day and a time.`;
+  if (values.ends !== '' && ends === null) errors.ends_at = t`Enter a day and a time.`;
   return errors;
 }
 
 /** Build the request for a new announcement. */
-export function toBody(draft: Draft): Body {
-  const starts = draft.starts === '' ? null : moment(draft.starts);
+export function toBody(values: AnnouncementValues): Body {
+  const starts = values.starts === '' ? null : moment(values.starts);
   return {
-    level: draft.level,
-    title: draft.title.trim(),
-    text: draft.text.trim(),
+    level: values.level,
+    title: values.title.trim(),
+    text: values.text.trim(),
     ...(starts !== null && { starts_at: starts }),
-    ends_at: draft.ends === '' ? null : moment(draft.ends),
-    public: draft.public,
+    ends_at: values.ends === '' ? null : moment(values.ends),
+    public: values.public,
   };
 }
 
@@ -131,24 +131,28 @@ export function toBody(draft: Draft): Body {
  * For an existing announcement, send only changed fields: the time field has whole minutes, and an
  * untouched time keeps its seconds.
  */
-export function changedFields(before: Announcement, draft: Draft): Partial<Body> {
-  const [old, body] = [draftOf(before), toBody(draft)];
+export function changedFields(before: Announcement, values: AnnouncementValues): Partial<Body> {
+  const [old, body] = [draftOf(before), toBody(values)];
   return {
     ...(body.level !== before.level && { level: body.level }),
     ...(body.title !== before.title && { title: body.title }),
     ...(body.text !== before.text && { text: body.text }),
-    ...(draft.starts !== old.starts &&
-      draft.starts !== '' && { starts_at: body.starts_at ?? before.starts_at }),
-    ...(draft.ends !== old.ends && { ends_at: body.ends_at }),
+    ...(values.starts !== old.starts &&
+      values.starts !== '' && { starts_at: body.starts_at ?? before.starts_at }),
+    ...(values.ends !== old.ends && { ends_at: body.ends_at }),
     ...(body.public !== before.public && { public: body.public }),
   };
 }
 
 /** Rebase after another user saved: typed fields stay, untouched fields take the saved values. */
-export function rebase(before: Announcement, now: Announcement, draft: Draft): Draft {
+export function rebase(
+  before: Announcement,
+  now: Announcement,
+  values: AnnouncementValues,
+): AnnouncementValues {
   const [old, theirs] = [draftOf(before), draftOf(now)];
-  const value = <K extends keyof Draft>(field: K): Draft[K] =>
-    draft[field] === old[field] ? theirs[field] : draft[field];
+  const value = <K extends keyof AnnouncementValues>(field: K): AnnouncementValues[K] =>
+    values[field] === old[field] ? theirs[field] : values[field];
   return {
     level: value('level'),
     title: value('title'),

@@ -18,7 +18,7 @@ export const announcementsQuery = infiniteQueryOptions({
 });
 
 const refetch = () => queryClient.invalidateQueries(announcementsQuery);
-const at = (id: string) => ({ params: { path: { announcement_id: id } } });
+const pathOf = (id: string) => ({ params: { path: { announcement_id: id } } });
 
 export async function announce(body: Body): Promise<void> {
   await unwrap(api.POST('/api/v1/admin/announcements', { body }));
@@ -32,7 +32,7 @@ export async function editAnnouncement(
 ): Promise<void> {
   await unwrap(
     api.PATCH('/api/v1/admin/announcements/{announcement_id}', {
-      ...at(id),
+      ...pathOf(id),
       body: { ...body, version },
     }),
   );
@@ -40,7 +40,7 @@ export async function editAnnouncement(
 }
 
 export async function deleteAnnouncement(id: string): Promise<void> {
-  await unwrap(api.DELETE('/api/v1/admin/announcements/{announcement_id}', at(id)));
+  await unwrap(api.DELETE('/api/v1/admin/announcements/{announcement_id}', pathOf(id)));
   await refetch();
 }
 

@@ -193,8 +193,8 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
   }, [columns, turned]);
   const marks = useMemo(() => drawn.map((_, index) => index), [drawn]);
   const markOf = (key: string): number | null => {
-    const at = drawn.findIndex((column) => column.key === key);
-    return at < 0 ? null : at;
+    const index = drawn.findIndex((column) => column.key === key);
+    return index < 0 ? null : index;
   };
   const title = titleText(measure, unit);
   const same = sameText(lines);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cluster } from '@/testing/answers/cluster';
 import { isLoading, textOf } from '@/testing/markup';
-import { page, Refused } from '@/testing/page';
+import { ErrorAnswer, page } from '@/testing/page';
 import type { MapAnswer, NodePage, VisibleNode } from './types';
 
 const AT = '2026-11-22T13:45:00Z';
@@ -48,7 +48,7 @@ const mapOf = (nodes: MapAnswer['nodes']): MapAnswer => ({
 });
 
 const many = (count: number): MapAnswer['nodes'] =>
-  Array.from({ length: count }, (_, at) => [`n${at}`, 0, 'free', 'f', 32, null]);
+  Array.from({ length: count }, (_, index) => [`n${index}`, 0, 'free', 'f', 32, null]);
 
 const answers = {
   '/cluster/gpus': { ...TIMES, items: [] },
@@ -67,7 +67,7 @@ describe('the cluster page', () => {
     expect(few.match(/<button[^>]*aria-label="n\d+: Free\./g)).toHaveLength(2);
     expect(few).not.toContain('<canvas');
     const map = { ...answers, '/cluster/map': mapOf(many(300)) };
-    const dense = await page('/cluster', { answers: map, live: large });
+    const dense = await page('/cluster', { answers: map, snapshot: large });
     expect(dense.match(/<canvas[^>]*aria-label="300 nodes\. 300 free"/g)).toHaveLength(1);
     expect(dense).not.toMatch(/aria-label="n\d+: /);
     expect(textOf(dense)).toContain('300 of 5,000 nodes');
@@ -75,7 +75,7 @@ describe('the cluster page', () => {
   });
 
   it('counts the nodes in each state, as far as there are any', async () => {
-    const text = textOf(await page('/cluster', { answers, live: large }));
+    const text = textOf(await page('/cluster', { answers, snapshot: large }));
     expect(text).toContain('4,880 of 5,000 nodes in service');
     expect(text).toContain('Free (4,880)');
     expect(text).toContain('Down (120)');
@@ -83,7 +83,7 @@ describe('the cluster page', () => {
   });
 
   it('offers the state and number of GPUs of its address, even if no node has them', async () => {
-    const text = await page('/cluster?state=unknown&free=3', { answers, live: large });
+    const text = await page('/cluster?state=unknown&free=3', { answers, snapshot: large });
     expect(textOf(text)).toContain('Unknown (0)');
     expect(textOf(text)).toContain('3 free GPUs or more');
   });
@@ -94,22 +94,22 @@ describe('the cluster page', () => {
       matching: 4880,
     });
     const table = { ...answers, '/cluster/nodes': nodes };
-    const markup = await page('/cluster?view=table', { answers: table, live: large });
+    const markup = await page('/cluster?view=table', { answers: table, snapshot: large });
     expect(markup).toContain('aria-rowcount="4881"');
     expect(textOf(markup)).toContain('2 of 4,880 are shown. Show more');
     expect(textOf(markup)).toContain('n2 Unknown');
     const whole = { ...answers, '/cluster/nodes': { ...nodes, next_cursor: null, matching: 2 } };
-    const last = await page('/cluster?view=table', { answers: whole, live: large });
+    const last = await page('/cluster?view=table', { answers: whole, snapshot: large });
     expect(textOf(last)).not.toContain('Show more');
   });
 
   it('says that no node matches', async () => {
     const none = { ...answers, '/cluster/map': mapOf([]) };
-    const filtered = textOf(await page('/cluster?q=nothing', { answers: none, live: large }));
+    const filtered = textOf(await page('/cluster?q=nothing', { answers: none, snapshot: large }));
     expect(filtered).toContain('No matching nodes. Show all nodes');
     expect(filtered).toContain('0 of 5,000 nodes');
     const empty = { cluster: { ...cluster, nodes: 0, states: {} } };
-    const text = textOf(await page('/cluster', { answers: none, live: empty }));
+    const text = textOf(await page('/cluster', { answers: none, snapshot: empty }));
     expect(text).toContain('This cluster has no nodes.');
   });
 
@@ -118,7 +118,7 @@ describe('the cluster page', () => {
     const markup = await page('/cluster?node=n4711', { answers: one });
     expect(markup).toContain('aria-label="Node n4711"');
     expect(textOf(markup)).toContain('Jobs here 3');
-    const gone = new Refused(404, 'The cluster has no node with this name.');
+    const gone = new ErrorAnswer(404, 'The cluster has no node with this name.');
     const missing = await page('/cluster?node=n9', {
       answers: { ...answers, '/cluster/nodes/n9': gone },
     });
@@ -127,8 +127,8 @@ describe('the cluster page', () => {
 
   it('waits for its nodes, and shows why there are none', async () => {
     expect(isLoading(await page('/cluster', { answers, early: true }))).toBe(true);
-    const refused = { ...answers, '/cluster/map': new Refused(503, 'Slurm is away.') };
-    expect(textOf(await page('/cluster', { answers: refused }))).toContain('Slurm is away.');
+    const failing = { ...answers, '/cluster/map': new ErrorAnswer(503, 'Slurm is away.') };
+    expect(textOf(await page('/cluster', { answers: failing }))).toContain('Slurm is away.');
     const early = { ...answers, '/cluster/gpus': { at: null, stale_since: AT, items: [] } };
     const text = textOf(await page('/cluster', { answers: early }));
     expect(text).toContain('The node list is not available yet.');

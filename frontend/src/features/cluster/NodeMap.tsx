@@ -112,12 +112,12 @@ function GroupOfNodes({ group, children }: { group: Group; children: ReactNode }
 /** Move the focus with an arrow key: along the tiles, or to the row above or below. */
 function move(event: KeyboardEvent, box: HTMLElement | null): void {
   const tiles = [...(box?.querySelectorAll<HTMLElement>('li > button') ?? [])];
-  const at = tiles.indexOf(document.activeElement as HTMLElement);
-  const here = tiles[at];
+  const index = tiles.indexOf(document.activeElement as HTMLElement);
+  const here = tiles[index];
   if (!here || event.altKey || event.ctrlKey || event.metaKey) return;
   const steps: Record<string, HTMLElement | undefined> = {
-    ArrowRight: tiles[at + 1],
-    ArrowLeft: tiles[at - 1],
+    ArrowRight: tiles[index + 1],
+    ArrowLeft: tiles[index - 1],
     ArrowDown: nearest(here, tiles, 1),
     ArrowUp: nearest(here, tiles, -1),
     Home: tiles[0],

@@ -45,11 +45,11 @@ export function NodeTable({ pages, search, go, busy, more, fetchingMore }: Props
             </thead>
             <tbody ref={body}>
               <Spacer rows={from} columns={columns} />
-              {nodes.slice(from, to).map((node, at) => (
+              {nodes.slice(from, to).map((node, index) => (
                 <Row
                   key={node.name}
                   node={node}
-                  row={from + at + 2}
+                  row={from + index + 2}
                   chosen={search.node === node.name}
                   choose={() => go(withChange(search, { node: node.name }))}
                   addresses={addresses}

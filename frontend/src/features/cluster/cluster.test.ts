@@ -254,7 +254,7 @@ describe('reservations', () => {
   });
 
   it('names a few nodes', () => {
-    const many = Array.from({ length: 9 }, (_, at) => `n${at}`);
+    const many = Array.from({ length: 9 }, (_, index) => `n${index}`);
     expect(reservationNodes(plan(1, 1, { nodes: many }))).toBe('n0, n1, n2, n3 and 5 more');
     expect(reservationNodes(plan(1, 1, { nodes: many, all_nodes: true }))).toBe('all nodes');
     expect(reservationsOf('node1', [plan(1, 1), plan(2, 1, { nodes: ['other'] })])).toHaveLength(1);

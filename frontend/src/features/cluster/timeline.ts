@@ -46,9 +46,9 @@ export function ticks(nowMs: number, reachMs: number): number[] {
     : Math.max(6, Math.ceil(reachMs / HOUR / 24) * 6) * HOUR;
   const first = inDays ? midnight(nowMs) : nextHour(nowMs, 6);
   const times: number[] = [];
-  for (let at = first; at < nowMs + ROOM * reachMs; at += step) times.push(at);
+  for (let time = first; time < nowMs + ROOM * reachMs; time += step) times.push(time);
   // a label close to "now" would overlap it
-  return times.filter((at) => at - nowMs > 0.12 * reachMs);
+  return times.filter((time) => time - nowMs > 0.12 * reachMs);
 }
 
 function midnight(nowMs: number): number {

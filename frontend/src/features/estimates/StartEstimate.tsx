@@ -38,10 +38,10 @@ export function StartEstimate({ request, possible, lead, onChoose }: Props) {
     );
   return (
     <>
-      {!(error && isRefusal(error)) && lead}
+      {!(error && isRejection(error)) && lead}
       <div className={classes.estimate} role="status">
         {error ? (
-          <p className={isRefusal(error) ? classes.why : classes.quiet}>{errorText(error)}</p>
+          <p className={isRejection(error) ? classes.why : classes.quiet}>{errorText(error)}</p>
         ) : data === undefined ? (
           <p className={classes.quiet}>
             <Trans>Asking Slurm when it would start…</Trans>
@@ -54,12 +54,12 @@ export function StartEstimate({ request, possible, lead, onChoose }: Props) {
   );
 }
 
-const isRefusal = (error: Error): boolean =>
+const isRejection = (error: Error): boolean =>
   error instanceof ApiError && [409, 422].includes(error.status);
 
-/** Return Slurm's message for a refusal only: a missing estimate is not an error of the request. */
+/** Return Slurm's message for a rejection only: a missing estimate is not an error of the request. */
 function errorText(error: Error): string {
-  return isRefusal(error) ? translate(error.message) : t`No start estimate is available.`;
+  return isRejection(error) ? translate(error.message) : t`No start estimate is available.`;
 }
 
 /** Return the start time and the time until then; null if it starts immediately. */

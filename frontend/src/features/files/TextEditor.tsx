@@ -46,7 +46,7 @@ interface EditorProps extends Props {
 
 function Editor({ at, close, read, onStartOver }: EditorProps) {
   const editing = useEditing(at, read, close);
-  const { draft, kept, busy, problem, theirs, changed, save, done } = editing;
+  const { edited, draft, busy, problem, theirs, changed, save, done } = editing;
   const keys = (event: KeyboardEvent): void => {
     if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
@@ -54,8 +54,8 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
   };
   return (
     <Stack gap="sm" mt="md" onKeyDown={keys}>
-      <RestoredNotice draft={kept} onStartOver={onStartOver} />
-      {draft.ends === 'mixed' && (
+      <RestoredNotice draft={draft} onStartOver={onStartOver} />
+      {edited.ends === 'mixed' && (
         <Notice tone="warning">
           <Trans>This file has mixed line endings. Saving makes them uniform.</Trans>
         </Notice>
@@ -76,7 +76,7 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
             ? t({ message: 'Yours', context: 'of two versions' })
             : t({ message: 'Text', context: 'of a file' })
         }
-        value={draft.text}
+        value={edited.text}
         onChange={(event) => editing.edit(event.currentTarget.value)}
         // text typed during saving would be lost with the editor
         readOnly={busy}

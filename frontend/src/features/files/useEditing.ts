@@ -38,15 +38,19 @@ const isDraft = isLike<Draft>({
 
 /** The text of a file being edited, and the version that another user has saved since. */
 export function useEditing(at: At, read: FileText, close: () => void) {
-  const { draft, setDraft, kept } = useDraft(fileDraft(at), () => begin(read), isDraft);
+  const {
+    value: edited,
+    setValue: setEdited,
+    draft,
+  } = useDraft(fileDraft(at), () => begin(read), isDraft);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const [theirs, setTheirs] = useState<FileText | null>(null);
-  const changed = draft.text !== draft.before;
+  const changed = edited.text !== edited.before;
   const question = t`Your changes to this file are not saved. Leave anyway?`;
-  useUnsavedGuard(changed && !busy, question, kept.drop);
+  useUnsavedGuard(changed && !busy, question, draft.drop);
   const done = (): void => {
-    kept.drop();
+    draft.drop();
     close();
   };
 
@@ -55,8 +59,8 @@ export function useEditing(at: At, read: FileText, close: () => void) {
     setBusy(true);
     setProblem(null);
     try {
-      const text = forFile(draft.text, draft.ends);
-      const encoding = draft.encoding as TextIn['encoding'];
+      const text = forFile(edited.text, edited.ends);
+      const encoding = edited.encoding as TextIn['encoding'];
       await saveText({ ...at, text, encoding, version });
       done();
     } catch (error) {
@@ -69,8 +73,8 @@ export function useEditing(at: At, read: FileText, close: () => void) {
   };
   /** replace the text by the file's current content */
   const takeTheirs = (now: FileText): void => {
-    setDraft(begin(now));
-    kept.drop();
+    setEdited(begin(now));
+    draft.drop();
     setTheirs(null);
     setProblem(null);
   };
@@ -80,14 +84,14 @@ export function useEditing(at: At, read: FileText, close: () => void) {
     void save(version);
   };
   return {
+    edited,
     draft,
-    kept,
     busy,
     problem,
     theirs,
     changed,
-    edit: (text: string): void => setDraft({ ...draft, text }),
-    save: (): void => void save(draft.version),
+    edit: (text: string): void => setEdited({ ...edited, text }),
+    save: (): void => void save(edited.version),
     done,
     take: takeTheirs,
     replace,

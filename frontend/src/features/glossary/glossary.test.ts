@@ -39,8 +39,8 @@ describe('the glossary', () => {
     expect(new Set(names(chinese)).size).toBe(chinese.length);
     // names that are not translated are at the same positions in both languages
     const untranslated = names(chinese).map((word) => (/[一-鿿]/.test(word) ? null : word));
-    for (const [at, word] of untranslated.entries())
-      if (word !== null) expect(word).toBe(GLOSSARY[at]?.word);
+    for (const [index, word] of untranslated.entries())
+      if (word !== null) expect(word).toBe(GLOSSARY[index]?.word);
     for (const { word, text } of chinese) {
       expect(text, word).toMatch(/^[^`*[\]<>#]*[一-鿿][^`*[\]<>#]*。$/);
       expect(text, word).not.toMatch(/[一-鿿] [一-鿿]/);

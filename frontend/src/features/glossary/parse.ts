@@ -27,8 +27,8 @@ export function parseGlossary(markdown: string): Entry[] {
 /** Return the entries in another language. English terms still find them, as the pages' code and
  * other documents use those. */
 export const translateEntries = (entries: readonly Entry[], other: readonly Entry[]): Entry[] =>
-  entries.map((entry, at) => {
-    const { word, also, text } = other[at] ?? entry;
+  entries.map((entry, index) => {
+    const { word, also, text } = other[index] ?? entry;
     const all = [...also, entry.word, ...entry.also].filter((each) => each !== word);
     return { anchor: entry.anchor, word, also: [...new Set(all)], text };
   });

@@ -4,7 +4,7 @@ import { Modal, TextInput } from '@mantine/core';
 import { UserPick } from '@/features/directory/UserPick';
 import { Chips } from '@/ui/Chips';
 import { RecordForm } from '@/ui/RecordForm';
-import { type Draft, useNewGroup } from './useNewGroup';
+import { type GroupValues, useNewGroup } from './useNewGroup';
 
 interface Props {
   opened: boolean;
@@ -46,7 +46,7 @@ function NewGroupForm({ onClose }: { onClose: () => void }) {
       />
       <ChosenMembers
         members={form.values.members}
-        problem={form.error('members')}
+        error={form.error('members')}
         onChange={(members) => form.set({ members })}
       />
     </RecordForm>
@@ -54,19 +54,19 @@ function NewGroupForm({ onClose }: { onClose: () => void }) {
 }
 
 interface MembersProps {
-  members: Draft['members'];
-  problem: string | undefined;
+  members: GroupValues['members'];
+  error: string | undefined;
   onChange: (members: string[]) => void;
 }
 
-function ChosenMembers({ members, problem, onChange }: MembersProps) {
+function ChosenMembers({ members, error, onChange }: MembersProps) {
   return (
     <>
       <UserPick
         label={t`Members`}
         placeholder={t`Type to find a user`}
         without={members}
-        error={problem}
+        error={error}
         onPick={(username) => onChange([...members, username])}
       />
       {members.length > 0 && (

@@ -5,7 +5,7 @@ import { queryClient } from '@/lib/queries';
 import { groupQuery } from './queries';
 import type { GroupRequest, WholeGroup } from './types';
 
-const at = (group: string) => ({ params: { path: { group } } });
+const pathOf = (group: string) => ({ params: { path: { group } } });
 const pathParams = (group: string, username: string) => ({ params: { path: { group, username } } });
 
 /** Refetch the group, and the users whose pages show their groups. */
@@ -24,7 +24,7 @@ export async function createGroup(body: GroupRequest): Promise<WholeGroup> {
 }
 
 export async function deleteGroup(group: string): Promise<void> {
-  await unwrap(api.DELETE('/api/v1/admin/groups/{group}', at(group)));
+  await unwrap(api.DELETE('/api/v1/admin/groups/{group}', pathOf(group)));
   await queryClient.invalidateQueries({ queryKey: GROUPS_KEY });
 }
 

@@ -5,27 +5,32 @@ import { useFormDraft } from '@/lib/useFormDraft';
 import { type Form, useForm } from '@/ui/useForm';
 import { createGroup } from './actions';
 
-export interface Draft {
+export interface GroupValues {
   name: string;
   gid: string;
   description: string;
   members: string[];
 }
 
-const EMPTY: Draft = { name: '', gid: '', description: '', members: [] };
-const isDraft = isLike<Draft>({ name: isText, gid: isText, description: isText, members: isTexts });
+const EMPTY: GroupValues = { name: '', gid: '', description: '', members: [] };
+const isGroupValues = isLike<GroupValues>({
+  name: isText,
+  gid: isText,
+  description: isText,
+  members: isTexts,
+});
 
 const FIELDS = ['name', 'gid', 'description', 'members'] as const;
 type FieldName = (typeof FIELDS)[number];
 
 /** Return the problems that can be detected without the portal. */
-const problemsOf = ({ name, gid }: Draft): Partial<Record<FieldName, string>> => ({
+const check = ({ name, gid }: GroupValues): Partial<Record<FieldName, string>> => ({
   ...(name.trim() === '' ? { name: t`Enter a name.` } : {}),
   ...(/^\d{0,10}$/.test(gid.trim()) ? {} : { gid: t`Enter a number, or leave the field empty.` }),
 });
 
 /** Build the request body, without empty fields. */
-const bodyOf = ({ name, gid, description, members }: Draft) => ({
+const bodyOf = ({ name, gid, description, members }: GroupValues) => ({
   name: name.trim(),
   members,
   ...(gid.trim() === '' ? {} : { gid: Number(gid.trim()) }),
@@ -33,16 +38,16 @@ const bodyOf = ({ name, gid, description, members }: Draft) => ({
 });
 
 /** The form of a new group; navigates to the group once it is created. */
-export function useNewGroup(onClose: () => void): Form<Draft> {
+export function useNewGroup(onClose: () => void): Form<GroupValues> {
   const navigate = useNavigate();
   return useForm({
     draft: useFormDraft('new-group', false),
-    isValid: isDraft,
+    isValid: isGroupValues,
     initial: () => EMPTY,
     fields: FIELDS,
-    check: problemsOf,
-    save: async (draft) => {
-      const body = bodyOf(draft);
+    check,
+    save: async (values) => {
+      const body = bodyOf(values);
       await createGroup(body);
       return body.name;
     },

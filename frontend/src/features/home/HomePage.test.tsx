@@ -4,7 +4,7 @@ import { limits } from '@/testing/answers/limits';
 import { recordedAt } from '@/testing/answers/recordedAt';
 import { space } from '@/testing/answers/space';
 import { isLoading, names, textOf } from '@/testing/markup';
-import { page, Refused } from '@/testing/page';
+import { ErrorAnswer, page } from '@/testing/page';
 import { answers, endedSession, FULL, runningJob, runningSession } from '@/testing/recorded';
 
 describe('the home page', () => {
@@ -91,20 +91,20 @@ describe('the home page', () => {
   });
 
   it('shows what is still loading', async () => {
-    const markup = await page('/', { live: null, early: true });
+    const markup = await page('/', { snapshot: null, early: true });
     expect(isLoading(markup)).toBe(true);
     expect(textOf(markup)).not.toContain('Start your first session');
   });
 
   it('shows for each part why it is unavailable', async () => {
-    const refused = (detail: string): Refused => new Refused(403, detail);
+    const failing = (detail: string): ErrorAnswer => new ErrorAnswer(403, detail);
     const markup = await page('/', {
-      live: FULL.live,
+      snapshot: FULL.snapshot,
       answers: {
-        '/setups': refused('Setups are locked.'),
-        '/setups/recent': refused('Setups are locked.'),
-        '/me/limits': refused('Limits are locked.'),
-        '/files/space': refused('Space is locked.'),
+        '/setups': failing('Setups are locked.'),
+        '/setups/recent': failing('Setups are locked.'),
+        '/me/limits': failing('Limits are locked.'),
+        '/files/space': failing('Space is locked.'),
       },
     });
     const text = textOf(markup);

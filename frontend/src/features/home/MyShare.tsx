@@ -23,7 +23,7 @@ const refetchLimits = () => queryClient.invalidateQueries({ queryKey: myLimitsQu
 
 /** Refetch when a session or job starts or ends, so that the figures match the page. */
 function useFreshUsage(): void {
-  const live = useLive(({ sessions, jobs }) =>
+  const liveItems = useLive(({ sessions, jobs }) =>
     sessions === null || jobs === null
       ? undefined
       : [...sessions, ...jobs]
@@ -31,7 +31,7 @@ function useFreshUsage(): void {
           .map(({ id, state }) => `${id} ${state}`)
           .join(),
   );
-  useThrottledChange(live, refetchLimits);
+  useThrottledChange(liveItems, refetchLimits);
 }
 
 /** The user's usage and limits. */

@@ -12,13 +12,13 @@ const waits = ({ state }: Job): number => (state === 'queued' || state === 'subm
 /** Return running jobs, then pending ones, then those that ended within a day; in each the newest
  * first. */
 export function jobsForHome(jobs: readonly Job[], nowMs: number): Job[] {
-  const live = jobs
+  const liveJobs = jobs
     .filter(isLive)
     .sort((a, b) => waits(a) - waits(b) || b.submitted_at.localeCompare(a.submitted_at));
   const ended = jobs
     .filter(({ ended_at: at }) => at !== null && nowMs - Date.parse(at) < LATELY_MS)
     .sort((a, b) => (b.ended_at ?? '').localeCompare(a.ended_at ?? ''));
-  return [...live.slice(0, MAX_LIVE), ...ended.slice(0, MAX_ENDED)];
+  return [...liveJobs.slice(0, MAX_LIVE), ...ended.slice(0, MAX_ENDED)];
 }
 
 /**

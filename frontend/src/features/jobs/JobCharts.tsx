@@ -86,14 +86,14 @@ interface MeasuredProps {
 function Measured({ job, task, usage }: MeasuredProps) {
   const { cpus, memory_gb, gpus } = job.resources;
   const { state } = usageOwner(job, task);
-  const live = state === 'running' || state === 'suspended';
+  const isRunning = state === 'running' || state === 'suspended';
   const nodes = useMemo(
     () => (usage.nodes.length === 1 ? usage.nodes.map(withoutName) : usage.nodes),
     [usage],
   );
   const charts = useMemo(
-    () => usageCharts(nodes, { cpus, memory_gb }, live),
-    [nodes, cpus, memory_gb, live],
+    () => usageCharts(nodes, { cpus, memory_gb }, isRunning),
+    [nodes, cpus, memory_gb, isRunning],
   );
   return (
     <>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { arrayJob } from '@/testing/answers/arrayJob';
 import { failedJob } from '@/testing/answers/failedJob';
 import { all, isLoading, names, textOf, withRole } from '@/testing/markup';
-import { page, Refused } from '@/testing/page';
+import { ErrorAnswer, page } from '@/testing/page';
 import { answers, FULL } from '@/testing/recorded';
 
 const FAILED = `/jobs/${failedJob.id}`;
@@ -104,15 +104,15 @@ describe('a job’s page', () => {
   });
 
   it('reports an unreadable log', async () => {
-    const refused = { [`${FAILED}/log`]: new Refused(403, 'The log is locked.') };
-    const markup = await page(FAILED, { answers: { ...answers, ...refused } });
+    const failing = { [`${FAILED}/log`]: new ErrorAnswer(403, 'The log is locked.') };
+    const markup = await page(FAILED, { answers: { ...answers, ...failing } });
     expect(textOf(markup)).toContain('The log is locked.');
   });
 
   it('shows loading, a missing job and an error', async () => {
     expect(isLoading(await page(FAILED, { early: true }))).toBe(true);
     expect(names(await page(FAILED), 'h1')).toEqual(['There is nothing at this address']);
-    const markup = await page(FAILED, { answers: { [FAILED]: new Refused(403, 'Not now.') } });
+    const markup = await page(FAILED, { answers: { [FAILED]: new ErrorAnswer(403, 'Not now.') } });
     expect(names(markup, 'h1')).toEqual(['Job']);
     expect(names(markup, 'a')).toContain('← Your jobs');
     expect(names(markup, 'button')).toContain('Try again');

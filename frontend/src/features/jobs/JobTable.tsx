@@ -118,10 +118,10 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
             <Heads columns={columns} search={search} />
             <tbody ref={body}>
               <Gap rows={from} columns={columns.length + 3} />
-              {visible.map((row, at) => {
+              {visible.map((row, index) => {
                 const common = {
                   columns,
-                  number: from + at + 2,
+                  number: from + index + 2,
                   isActive: row.key === active,
                   isStop: row.key === stopKey,
                   acts,

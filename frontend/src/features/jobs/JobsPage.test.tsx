@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { jobs } from '@/testing/answers/jobs';
 import { isLoading, names, textOf, withRole } from '@/testing/markup';
-import { page, Refused } from '@/testing/page';
+import { ErrorAnswer, page } from '@/testing/page';
 import { answers, FULL, runningJob } from '@/testing/recorded';
 
 const NONE = {
@@ -152,11 +152,11 @@ describe('the table of jobs', () => {
   });
 
   it('shows loading and an error', async () => {
-    expect(isLoading(await page('/jobs', { live: null, early: true }))).toBe(true);
+    expect(isLoading(await page('/jobs', { snapshot: null, early: true }))).toBe(true);
     const live = await page('/jobs', { ...FULL, early: true });
     expect(rows(live)).toEqual([]);
     expect(isLoading(live), 'with live jobs, before the list').toBe(true);
-    const markup = await page('/jobs', { answers: { '/jobs': new Refused(403, 'Not now.') } });
+    const markup = await page('/jobs', { answers: { '/jobs': new ErrorAnswer(403, 'Not now.') } });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
     expect(names(markup, 'button')).toContain('Try again');
     expect(textOf(markup)).not.toContain('Submit your first job');

@@ -11,6 +11,7 @@ import type { JobsSearch } from './search';
 import classes from './TableTools.module.css';
 import type { TablePreferences } from './useTablePreferences';
 import {
+  checkViewName,
   currentView,
   type JobsView,
   LONGEST_NAME,
@@ -19,7 +20,6 @@ import {
   restoredView,
   searchOf,
   toView,
-  viewNameProblem,
   withoutView,
 } from './views';
 
@@ -112,7 +112,7 @@ interface NameProps {
 
 function NameDialog({ title, button, initial, opened, onClose, views, act }: NameProps) {
   const [name, setName] = useState(initial);
-  const problem = viewNameProblem(views, name, initial);
+  const problem = checkViewName(views, name, initial);
   return (
     <ConfirmDialog
       {...{ title, button, opened }}
@@ -139,18 +139,18 @@ function NameDialog({ title, button, initial, opened, onClose, views, act }: Nam
 function ManageDialog({ opened, onClose, preferences }: DialogProps) {
   const { views, setViews } = preferences;
   const [renaming, setRenaming] = useState<string | null>(null);
-  const remove = async (view: JobsView, at: number): Promise<void> => {
+  const remove = async (view: JobsView, index: number): Promise<void> => {
     const rest = withoutView(views, view.name);
     await setViews(rest);
     if (rest.length === 0) onClose();
     offerUndo(t`The view “${{ name: readable(view.name) }}” is deleted.`, () =>
-      setViews(restoredView(rest, view, at)),
+      setViews(restoredView(rest, view, index)),
     );
   };
   return (
     <DialogShell title={t`Views`} opened={opened} onClose={onClose}>
       <ul className={classes.views}>
-        {views.map((view, at) => {
+        {views.map((view, index) => {
           const name = readable(view.name);
           return (
             <li key={view.name} className={classes.view}>
@@ -171,7 +171,7 @@ function ManageDialog({ opened, onClose, preferences }: DialogProps) {
                 aria-label={t`Delete ${name}`}
                 leftSection={<Icon name="trash" />}
                 // what fails is shown by the mutation
-                onClick={() => void remove(view, at).catch(() => {})}
+                onClick={() => void remove(view, index).catch(() => {})}
               >
                 <Trans>Delete</Trans>
               </Button>

@@ -5,12 +5,12 @@ import type { Job, JobDetail, JobRequest } from '@/api/types';
 import { sendOnce } from '@/lib/idempotency';
 import { queryClient } from '@/lib/queries';
 import { isLive } from '@/live/reducer';
-import { live } from '@/live/store';
+import { liveStore } from '@/live/store';
 import { jobQuery } from './queries';
 
 function updateCache(job: JobDetail): JobDetail {
   queryClient.setQueryData(jobQuery(job.id).queryKey, job);
-  live.jobAnswered(job);
+  liveStore.jobAnswered(job);
   return job;
 }
 
@@ -24,19 +24,19 @@ export function submitJob(body: JobRequest, typed: JobRequest): Promise<JobDetai
   return sendOnce(['job', typed], () => body, sendJob);
 }
 
-const at = (id: string) => ({ params: { path: { batch_job_id: id } } });
+const pathOf = (id: string) => ({ params: { path: { batch_job_id: id } } });
 
 export async function cancelJob(id: string): Promise<void> {
-  updateCache(await unwrap(api.POST('/api/v1/jobs/{batch_job_id}/cancel', at(id))));
+  updateCache(await unwrap(api.POST('/api/v1/jobs/{batch_job_id}/cancel', pathOf(id))));
 }
 
 export async function removeJob(id: string): Promise<void> {
-  await unwrap(api.DELETE('/api/v1/jobs/{batch_job_id}', at(id)));
-  live.jobRemoved(id);
+  await unwrap(api.DELETE('/api/v1/jobs/{batch_job_id}', pathOf(id)));
+  liveStore.jobRemoved(id);
 }
 
 export async function stopJobTensorboard(id: string): Promise<void> {
-  await unwrap(api.DELETE('/api/v1/jobs/{batch_job_id}/tensorboard', at(id)));
+  await unwrap(api.DELETE('/api/v1/jobs/{batch_job_id}/tensorboard', pathOf(id)));
 }
 
 export interface AllowedActions {

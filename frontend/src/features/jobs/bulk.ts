@@ -2,7 +2,7 @@
 import { api, unwrap } from '@/api/client';
 import type { components } from '@/api/schema';
 import { queryClient } from '@/lib/queries';
-import { live } from '@/live/store';
+import { liveStore } from '@/live/store';
 import { JOBS_KEY } from './queries';
 import { type JobsSearch, toQuery } from './search';
 import { type Selection, toBatches } from './selection';
@@ -33,7 +33,7 @@ export async function actOnMany(
   const all: BulkResult = { done: [], refused: [] };
   const send = async (body: Chosen): Promise<ManyDone> => {
     const answer = await ASK[action](body);
-    if (action === 'remove') for (const id of answer.done) live.jobRemoved(id);
+    if (action === 'remove') for (const id of answer.done) liveStore.jobRemoved(id);
     all.done.push(...answer.done);
     all.refused.push(...answer.refused);
     onProgress(all.done.length);

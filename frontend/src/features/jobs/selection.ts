@@ -31,7 +31,7 @@ export function withRange(
 ): Selection {
   if (selection.kind === 'all') return selection;
   const ends = [from, to].map((id) => rows.findIndex((job) => job.id === id));
-  const present = ends.filter((at) => at >= 0);
+  const present = ends.filter((index) => index >= 0);
   const between = rows.slice(Math.min(...present), Math.max(...present) + 1);
   return { kind: 'some', ids: new Set([...selection.ids, ...between.map(({ id }) => id)]) };
 }
@@ -56,6 +56,7 @@ export function possibleActions(jobs: readonly Job[]): Possible {
 /** Split ids into batches for one request each. */
 export function toBatches(ids: readonly string[]): string[][] {
   const batches: string[][] = [];
-  for (let at = 0; at < ids.length; at += MAX_NAMED) batches.push(ids.slice(at, at + MAX_NAMED));
+  for (let index = 0; index < ids.length; index += MAX_NAMED)
+    batches.push(ids.slice(index, index + MAX_NAMED));
   return batches;
 }

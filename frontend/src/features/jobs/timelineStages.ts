@@ -55,7 +55,7 @@ function widths(durations: readonly { kind: StageKind; ms: number }[]): Stage[] 
     Math.max(LEAST_WIDTH, total === 0 ? LEAST_WIDTH : (100 * ms) / total),
   );
   const sum = wide.reduce((all, width) => all + width, 0);
-  return durations.map((stage, at) => ({ ...stage, width: (100 * (wide[at] ?? 0)) / sum }));
+  return durations.map((stage, index) => ({ ...stage, width: (100 * (wide[index] ?? 0)) / sum }));
 }
 
 /** Return the past and expected events, in order. */

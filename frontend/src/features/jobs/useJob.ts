@@ -22,7 +22,7 @@ export function useJob(id: string): {
   retry: () => void;
 } {
   const client = useQueryClient();
-  const live = useLiveJob(id);
+  const liveJob = useLiveJob(id);
   const { data, error, refetch } = useQuery({
     ...jobQuery(id),
     refetchInterval: ({ state }) => pollInterval(state.data),
@@ -30,8 +30,8 @@ export function useJob(id: string): {
   // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the job is news
   useEffect(() => {
     void client.invalidateQueries({ queryKey: jobQuery(id).queryKey });
-  }, [client, id, live]);
+  }, [client, id, liveJob]);
   const retry = (): void => void refetch();
   if (data === undefined) return { job: undefined, error, retry };
-  return { job: live ? { ...data, ...live, array: data.array } : data, error: null, retry };
+  return { job: liveJob ? { ...data, ...liveJob, array: data.array } : data, error: null, retry };
 }

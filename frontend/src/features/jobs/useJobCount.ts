@@ -12,8 +12,8 @@ export type CountsByState = Readonly<Record<string, number>>;
  * state changes, less often while many do. */
 export function useJobCounts(search: JobsSearch): CountsByState | undefined {
   const client = useQueryClient();
-  const live = useLive((s) => s.jobs);
-  const states = useMemo(() => live?.map(({ id, state }) => id + state).join(), [live]);
+  const liveJobs = useLive((s) => s.jobs);
+  const states = useMemo(() => liveJobs?.map(({ id, state }) => id + state).join(), [liveJobs]);
   const recount = useCallback(() => client.invalidateQueries({ queryKey: COUNTS_KEY }), [client]);
   useThrottledChange(states, recount);
   return useQuery(jobCountsQuery(search)).data;

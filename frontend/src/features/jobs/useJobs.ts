@@ -30,20 +30,20 @@ export interface Jobs {
 
 /** The jobs that match a filter: pages from the portal, kept up to date by the stream. */
 export function useJobs(search: JobsSearch): Jobs {
-  const live = useLive((s) => s.jobs);
+  const liveJobs = useLive((s) => s.jobs);
   const client = useQueryClient();
   const pages = useInfiniteQuery(jobsQuery(search));
   const { data, isPending, isFetchNextPageError, isFetchingNextPage, fetchNextPage } = pages;
   const templates = useQuery(templatesQuery);
   const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
-  const left = useLeftJobs(live, search);
+  const left = useLeftJobs(liveJobs, search);
   const counts = useJobCounts(search);
   const read = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const rows = useMemo(() => {
-    const changed = [...left.jobs, ...(live ?? [])];
+    const changed = [...left.jobs, ...(liveJobs ?? [])];
     const gone = new Set([...left.removed, ...removed]);
     return jobRows(read, changed, gone, search, pages.hasNextPage);
-  }, [read, live, left, removed, search, pages.hasNextPage]);
+  }, [read, liveJobs, left, removed, search, pages.hasNextPage]);
   const titles = useMemo(
     () => new Map(templates.data?.map(({ name, title }) => [name, translateExact(title)])),
     [templates.data],

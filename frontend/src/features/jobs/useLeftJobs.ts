@@ -15,7 +15,7 @@ interface Left {
 /** Follow the jobs that leave the stream, which has only the newest: they were removed, or there
  * are newer ones. Only they are fetched, and after an outage the first page of the list; the pages
  * of a long list are not. */
-export function useLeftJobs(live: readonly Job[] | null, search: JobsSearch): Left {
+export function useLeftJobs(liveJobs: readonly Job[] | null, search: JobsSearch): Left {
   const [left, setLeft] = useState<LeftJobs>(new Map());
   const leaving = useRef(new Set<string>());
   const keep = useMemo(
@@ -36,16 +36,16 @@ export function useLeftJobs(live: readonly Job[] | null, search: JobsSearch): Le
     [keep],
   );
   useEffect(() => reading.stop, [reading]);
-  const before = useRef(live);
+  const before = useRef(liveJobs);
   useEffect(() => {
-    const ids = new Set(live?.map(({ id }) => id));
-    const gone = live === null ? [] : (before.current ?? []).filter(({ id }) => !ids.has(id));
-    before.current = live;
+    const ids = new Set(liveJobs?.map(({ id }) => id));
+    const gone = liveJobs === null ? [] : (before.current ?? []).filter(({ id }) => !ids.has(id));
+    before.current = liveJobs;
     if (gone.length === 0) return;
     keep(gone.map((job) => [job.id, job] as const));
     for (const { id } of gone) leaving.current.add(id);
     reading.request();
-  }, [live, keep, reading]);
+  }, [liveJobs, keep, reading]);
   useMissedJobs(search, keep);
   return useMemo(() => toLeft(left), [left]);
 }

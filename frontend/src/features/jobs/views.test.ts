@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
+  checkViewName,
   currentView,
   renamedView,
   restoredView,
   searchOf,
   toView,
-  viewNameProblem,
   withoutView,
 } from './views';
 
@@ -31,9 +31,9 @@ describe('views', () => {
   });
 
   it('have names of their own', () => {
-    expect(viewNameProblem(views, ' all ')).not.toBeNull();
-    expect(viewNameProblem(views, 'all', 'all')).toBeNull();
-    expect(viewNameProblem(views, 'new')).toBeNull();
+    expect(checkViewName(views, ' all ')).not.toBeNull();
+    expect(checkViewName(views, 'all', 'all')).toBeNull();
+    expect(checkViewName(views, 'new')).toBeNull();
   });
 
   it('are renamed, deleted and put back to their place', () => {

@@ -33,7 +33,7 @@ export function currentView(
 }
 
 /** Return why a view can't have this name; null if it can. `own`: its present name. */
-export function viewNameProblem(
+export function checkViewName(
   views: readonly JobsView[],
   name: string,
   own?: string,
@@ -52,5 +52,5 @@ export const withoutView = (views: readonly JobsView[], name: string): JobsView[
 export const restoredView = (
   views: readonly JobsView[],
   view: JobsView,
-  at: number,
-): JobsView[] => [...views.slice(0, at), view, ...views.slice(at)];
+  index: number,
+): JobsView[] => [...views.slice(0, index), view, ...views.slice(index)];

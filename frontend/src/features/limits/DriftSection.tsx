@@ -21,7 +21,7 @@ import { driftQuery, settleDrift } from './queries';
 /** Drift: associations that were changed outside the portal, to restore or to accept. */
 export function DriftSection() {
   const { data, error, refetch } = useQuery(driftQuery);
-  const problem = translate(data?.trouble);
+  const trouble = translate(data?.trouble);
   const open = data?.items.filter((item) => !item.accepted) ?? [];
   const accepted = data?.items.filter((item) => item.accepted) ?? [];
   return (
@@ -34,9 +34,9 @@ export function DriftSection() {
       </div>
       {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={60} radius="lg" aria-label={t`Loading`} />}
-      {problem && (
+      {trouble && (
         <Notice tone="warning">
-          <Trans>Slurm can't be reached now. {problem}</Trans>
+          <Trans>Slurm can't be reached now. {trouble}</Trans>
         </Notice>
       )}
       {data && open.length === 0 && (

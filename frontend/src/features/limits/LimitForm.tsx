@@ -11,7 +11,15 @@ import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { RecordForm } from '@/ui/RecordForm';
 import { useForm } from '@/ui/useForm';
-import { type Draft, draftOf, formErrors, isTyped, rebased, type Typed, toValues } from './draft';
+import {
+  draftOf,
+  formErrors,
+  isTyped,
+  type LimitValues,
+  rebased,
+  type Typed,
+  toValues,
+} from './draft';
 import classes from './Limits.module.css';
 import { FIELDS, LABELS } from './labels';
 import { NameField } from './NameField';
@@ -37,7 +45,7 @@ interface Props {
   hint?: (field: Field) => string;
   /** whether the form has a field; by default all */
   isOffered?: (field: Field) => boolean;
-  /** rejects with the portal's refusal */
+  /** rejects with the portal's error */
   onSave: (values: Values, version: number | null) => Promise<unknown>;
   onCancel?: (() => void) | undefined;
   /** further inputs above the button */
@@ -72,7 +80,7 @@ export function LimitForm(props: Props) {
   const types = useLive((s) => s.cluster?.gpus)?.map((gpu) => gpu.type) ?? [];
   // After another user has saved, their values replace the untouched fields.
   const stored = draftOf(current, types);
-  const shown = (typed: Typed | null): Draft =>
+  const shown = (typed: Typed | null): LimitValues =>
     typed === null ? stored : rebased(typed.before, stored, typed.now);
   const form = useForm<Typed | null>({
     draft: useFormDraft(`limits ${source.scope} ${source.name}`, false),
@@ -92,7 +100,7 @@ export function LimitForm(props: Props) {
   });
   const { error } = form;
   const draft = shown(form.values);
-  const set = (change: Partial<Draft>): void =>
+  const set = (change: Partial<LimitValues>): void =>
     form.setValues({ before: stored, now: { ...draft, ...change } });
   const part: PartProps = { draft, set, error, hint };
   const foot = (
@@ -117,7 +125,7 @@ export function LimitForm(props: Props) {
     </div>
   );
   return (
-    <RecordForm form={form} foot={foot} message={conflictNotice(form.refusal)}>
+    <RecordForm form={form} foot={foot} message={conflictNotice(form.submitError)}>
       <Numbers fields={NUMBERS.filter(isOffered)} {...part} />
       <Types types={types} {...part} />
       <Names fields={LISTS.filter(isOffered)} {...part} />
@@ -127,16 +135,16 @@ export function LimitForm(props: Props) {
 }
 
 interface PartProps {
-  draft: Draft;
-  set: (change: Partial<Draft>) => void;
+  draft: LimitValues;
+  set: (change: Partial<LimitValues>) => void;
   error: (name: string) => string | undefined;
   hint: (field: Field) => string;
 }
 
 interface NumbersProps extends Omit<PartProps, 'draft' | 'set'> {
   fields: readonly NumberField[];
-  draft: Pick<Draft, 'numbers'>;
-  set: (change: Pick<Draft, 'numbers'>) => void;
+  draft: Pick<LimitValues, 'numbers'>;
+  set: (change: Pick<LimitValues, 'numbers'>) => void;
 }
 
 /** The inputs of limits that are numbers. */

@@ -4,7 +4,7 @@ import { isLike, isRecordOf, isText, orNull } from '@/lib/drafts';
 import { LISTS, type ListField, NUMBERS, type NumberField, type Values } from './types';
 
 /** The typed texts; a field with an empty text is unset. */
-export interface Draft {
+export interface LimitValues {
   numbers: Record<NumberField, string>;
   types: Record<string, string>;
   lists: Record<ListField, string>;
@@ -12,8 +12,8 @@ export interface Draft {
 
 /** The current draft, and the stored limit's draft when typing began. */
 export interface Typed {
-  before: Draft;
-  now: Draft;
+  before: LimitValues;
+  now: LimitValues;
 }
 
 const MINUTES_IN_HOUR = 60;
@@ -22,7 +22,7 @@ function record<K extends string, V>(keys: readonly K[], valueFor: (key: K) => V
   return Object.fromEntries(keys.map((key) => [key, valueFor(key)])) as Record<K, V>;
 }
 
-const isDraft = isLike<Draft>({
+const isDraft = isLike<LimitValues>({
   numbers: isLike(record(NUMBERS, () => isText)),
   types: isRecordOf(isText),
   lists: isLike(record(LISTS, () => isText)),
@@ -41,7 +41,7 @@ function numberText(field: NumberField, value: number | null | undefined): strin
 }
 
 /** Return the draft of a limit, with fields for the cluster's GPU types and those of the limit. */
-export function draftOf(values: Partial<Values> | null, types: readonly string[]): Draft {
+export function draftOf(values: Partial<Values> | null, types: readonly string[]): LimitValues {
   const byType = values?.gpus_by_type ?? {};
   const all = [...new Set([...types, ...Object.keys(byType)])];
   return {
@@ -57,7 +57,7 @@ const HOURS = /^\d{1,6}([.,]\d{1,3})?$/;
 export type Errors = Record<string, string>;
 
 /** Return the errors by field, as the API names them. */
-export function formErrors(draft: Draft): Errors {
+export function formErrors(draft: LimitValues): Errors {
   const errors: Errors = {};
   for (const field of NUMBERS) {
     const text = draft.numbers[field].trim();
@@ -83,7 +83,7 @@ export function namesOf(text: string): string[] {
 }
 
 /** Return the API's values. Minutes of `stored` that two decimals of hours can't express are kept. */
-export function toValues(draft: Draft, stored: Partial<Values> | null): Values {
+export function toValues(draft: LimitValues, stored: Partial<Values> | null): Values {
   const number = (field: NumberField): number | null => {
     const text = draft.numbers[field].trim();
     if (text === '') return null;
@@ -112,7 +112,7 @@ export function isEmptyLimit(values: Values): boolean {
 }
 
 /** Rebase after another user saved: typed fields stay, untouched fields take the saved values. */
-export function rebased(before: Draft, saved: Draft, typed: Draft): Draft {
+export function rebased(before: LimitValues, saved: LimitValues, typed: LimitValues): LimitValues {
   const rebasedPart = <K extends string>(
     before: Record<K, string>,
     saved: Record<K, string>,

@@ -8,7 +8,7 @@ import type { Finder } from './useFind';
 
 /** The search field of a log; Enter goes to the previous match, as reading begins at the end. */
 export function FindBar({ finder, partly }: { finder: Finder; partly: boolean }) {
-  const { text, setText, result, at, step, typing } = finder;
+  const { text, setText, result, index, step, typing } = finder;
   const none = result.matches.length === 0;
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') {
@@ -53,7 +53,7 @@ export function FindBar({ finder, partly }: { finder: Finder; partly: boolean })
         <Icon name="down" />
       </ActionIcon>
       <span className={classes.count} role="status">
-        {!typing && matchText(text, result, at, partly)}
+        {!typing && matchText(text, result, index, partly)}
       </span>
     </search>
   );

@@ -62,9 +62,9 @@ interface LineProps {
 function Line({ pieces, matches, current, children }: LineProps) {
   return (
     <>
-      {markMatches(pieces, matches).map((piece, at) => (
+      {markMatches(pieces, matches).map((piece, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a piece has no other name than its place
-        <Shown key={at} piece={piece} current={current} />
+        <Shown key={index} piece={piece} current={current} />
       ))}
       {children}
     </>

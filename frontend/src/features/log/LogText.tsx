@@ -93,11 +93,11 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
           <p className={classes.empty}>{empty}</p>
         ) : (
           <pre ref={text}>
-            {doc.blocks.map((block, at) => (
+            {doc.blocks.map((block, index) => (
               <LogBlock
                 key={block.key}
                 block={block}
-                last={at === last}
+                last={index === last}
                 matches={byBlock.get(block.key) ?? NONE}
                 current={current?.key === block.key ? current : null}
               />

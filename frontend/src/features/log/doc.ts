@@ -41,9 +41,9 @@ function styleAfter(lines: readonly string[], from: Style): Style {
 function toBlocks(lines: readonly string[], from: Style, firstKey: number): Block[] {
   const blocks: Block[] = [];
   let style = from;
-  for (let at = 0; at < lines.length; at += BLOCK_LINES) {
-    const chunk = lines.slice(at, at + BLOCK_LINES);
-    const full = at + BLOCK_LINES < lines.length;
+  for (let position = 0; position < lines.length; position += BLOCK_LINES) {
+    const chunk = lines.slice(position, position + BLOCK_LINES);
+    const full = position + BLOCK_LINES < lines.length;
     const to = full ? styleAfter(chunk, style) : null;
     blocks.push({ key: firstKey + blocks.length, lines: chunk, from: style, to });
     style = to ?? PLAIN;
@@ -94,13 +94,13 @@ export function prepend(doc: LogDoc, text: string): LogDoc {
 /** Drop the first blocks while the document is longer than `limit`; keep at least one. */
 export function trim(doc: LogDoc, limit: number): LogDoc {
   let { characters } = doc;
-  let at = 0;
-  while (characters > limit && at < doc.blocks.length - 1) {
-    const block = doc.blocks[at];
+  let position = 0;
+  while (characters > limit && position < doc.blocks.length - 1) {
+    const block = doc.blocks[position];
     if (block) characters -= sizeOf([block]);
-    at++;
+    position++;
   }
-  return at === 0 ? doc : { blocks: doc.blocks.slice(at), characters };
+  return position === 0 ? doc : { blocks: doc.blocks.slice(position), characters };
 }
 
 /** Blocks are immutable, so each is painted once. */

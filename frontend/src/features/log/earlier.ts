@@ -25,11 +25,11 @@ export async function earlierPiece(
   const offset = Math.max(0, end - PIECE_BYTES);
   let text = '';
   // The portal may return less than requested.
-  for (let at = offset; at < end; ) {
-    const piece = await readLog(source, stream, at, end - at);
-    if (piece.next_offset <= at) break;
+  for (let position = offset; position < end; ) {
+    const piece = await readLog(source, stream, position, end - position);
+    if (piece.next_offset <= position) break;
     text += piece.text;
-    at = piece.next_offset;
+    position = piece.next_offset;
   }
   const complete = offset === 0 ? { text, dropped: 0 } : wholeCharacters(text);
   return { text: complete.text, offset: offset + complete.dropped };

@@ -30,8 +30,12 @@ function findInLine(line: string, query: string): { start: number; end: number }
   // sensitively.
   const [text, search] = hay.length === line.length ? [hay, needle] : [line, query];
   const matches: { start: number; end: number }[] = [];
-  for (let at = text.indexOf(search); at >= 0; at = text.indexOf(search, at + search.length))
-    matches.push({ start: at, end: at + search.length });
+  for (
+    let position = text.indexOf(search);
+    position >= 0;
+    position = text.indexOf(search, position + search.length)
+  )
+    matches.push({ start: position, end: position + search.length });
   return matches;
 }
 
@@ -61,17 +65,17 @@ export interface MarkedPiece extends Piece {
 export function markMatches(pieces: readonly Piece[], matches: readonly Match[]): MarkedPiece[] {
   const cuts = matches.flatMap(({ start, end }) => [start, end]);
   const result: MarkedPiece[] = [];
-  let at = 0;
+  let position = 0;
   for (const { text, style } of pieces) {
-    const end = at + text.length;
-    const inner = [at, ...cuts.filter((cut) => cut > at && cut < end), end];
+    const end = position + text.length;
+    const inner = [position, ...cuts.filter((cut) => cut > position && cut < end), end];
     for (let i = 0; i + 1 < inner.length; i++) {
-      const [from = at, to = end] = [inner[i], inner[i + 1]];
+      const [from = position, to = end] = [inner[i], inner[i + 1]];
       const match =
         matches.find((candidate) => candidate.start <= from && candidate.end >= to) ?? null;
-      result.push({ text: text.slice(from - at, to - at), style, match });
+      result.push({ text: text.slice(from - position, to - position), style, match });
     }
-    at = end;
+    position = end;
   }
   return result;
 }

@@ -27,12 +27,12 @@ export function emptyText({ state }: Pick<LogState, 'state'>): string {
 export function matchText(
   query: string,
   { matches, more }: SearchResult,
-  at: number,
+  index: number,
   partly = false,
 ): string {
   if (query === '') return '';
   if (matches.length === 0) return partly ? t`Not found in what is shown` : t`Not found`;
-  const place = at + 1;
+  const place = index + 1;
   const all = matches.length;
   if (more)
     return partly

@@ -11,7 +11,7 @@ export interface Finder {
   result: SearchResult;
   /** the current match, and its index among all */
   current: Match | null;
-  at: number;
+  index: number;
   step: (by: 1 | -1) => void;
   /** whether the last typed text is still being searched */
   typing: boolean;
@@ -28,15 +28,15 @@ export function useFind(doc: LogDoc, initial: string): Finder {
   // Later output does not move the reader away from the current match.
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new search text starts over
   useEffect(() => setChosen(matches.at(-1) ?? null), [query, hasMatches]);
-  const at = chosen === null ? -1 : matches.findIndex((match) => isSameMatch(match, chosen));
+  const index = chosen === null ? -1 : matches.findIndex((match) => isSameMatch(match, chosen));
   return {
     text,
     setText,
     result,
-    current: at < 0 ? null : chosen,
-    at,
+    current: index < 0 ? null : chosen,
+    index,
     step: (by) => {
-      const next = matches[(at + by + matches.length) % Math.max(1, matches.length)];
+      const next = matches[(index + by + matches.length) % Math.max(1, matches.length)];
       if (next) setChosen(next);
     },
     typing: text !== query,

@@ -6,7 +6,7 @@ import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
 import { CodeField } from './CodeField';
-import { codeRefusal } from './secondFactor';
+import { codeErrorMessage } from './secondFactor';
 
 interface Props {
   onDone: (user: LoggedIn) => void;
@@ -19,21 +19,21 @@ interface Props {
 /** The second step of a login: a code of the app, or a recovery code. */
 export function CodeStep({ onDone, onBack, back = t`Log in as another user` }: Props) {
   const [code, setCode] = useState('');
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    if (code.trim() === '') return setRefusal(t`Enter the code that your app shows.`);
+    if (code.trim() === '') return setMessage(t`Enter the code that your app shows.`);
     setBusy(true);
     try {
       onDone(await unwrap(api.POST('/api/v1/login/second-factor', { body: { code } })));
     } catch (reason) {
       if (reason instanceof ApiError && reason.slug === 'login-required')
         return onBack(t`You took longer than five minutes. Log in again.`);
-      setRefusal(codeRefusal(reason));
+      setMessage(codeErrorMessage(reason));
       field.current?.select();
     } finally {
       setBusy(false);
@@ -52,7 +52,7 @@ export function CodeStep({ onDone, onBack, back = t`Log in as another user` }: P
           description={t`Without your phone, use one of your recovery codes.`}
           value={code}
           onChange={setCode}
-          error={refusal}
+          error={message}
         />
         <Button type="submit" size="md" fullWidth loading={busy}>
           <Trans>Log in</Trans>

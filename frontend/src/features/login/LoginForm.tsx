@@ -6,7 +6,7 @@ import { api, unwrap } from '@/api/client';
 import { ApiError, fieldMessage } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
 import { Notice } from '@/ui/Notice';
-import { loginRefusal } from './refusal';
+import { loginErrorMessage } from './loginErrorMessage';
 import { useCountdown } from './useCountdown';
 
 const FORM = { username: 'username', password: 'password' } as const;
@@ -50,7 +50,7 @@ export function LoginForm({ onUser, why = null, username: only, name, onName }: 
   const nameField = useRef<HTMLInputElement>(null);
   const passwordField = useRef<HTMLInputElement>(null);
 
-  const refuse = (reason: unknown): void => {
+  const showError = (reason: unknown): void => {
     setError(reason);
     if (reason instanceof ApiError && reason.retryAfterS !== null)
       setRetryAt(Date.now() + reason.retryAfterS * 1000);
@@ -74,7 +74,7 @@ export function LoginForm({ onUser, why = null, username: only, name, onName }: 
       const credentials = { username, password };
       onUser(await unwrap(api.POST('/api/v1/login', { body: credentials })), credentials);
     } catch (reason) {
-      refuse(reason);
+      showError(reason);
     } finally {
       setBusy(false);
     }
@@ -82,14 +82,14 @@ export function LoginForm({ onUser, why = null, username: only, name, onName }: 
 
   const watchCapsLock = (event: KeyboardEvent): void =>
     setCapsLock(event.getModifierState('CapsLock'));
-  const refusal = loginRefusal(error, waitS);
+  const message = loginErrorMessage(error, waitS);
 
   const wrongPassword = empty.password ?? fieldMessage(error, FORM.password);
   return (
     <form method="post" onSubmit={(event) => void submit(event)} noValidate>
       <Stack gap="md">
-        {refusal && <Notice tone="error">{refusal}</Notice>}
-        {why && !refusal && <Notice tone="info">{why}</Notice>}
+        {message && <Notice tone="error">{message}</Notice>}
+        {why && !message && <Notice tone="info">{why}</Notice>}
         <TextInput
           ref={nameField}
           label={t`User name`}

@@ -5,9 +5,9 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { ApiError, errorMessage, fieldMessage } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
-import { useFocusProblem } from '@/ui/focus';
+import { useFocusError } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
-import { newPasswordProblems, type Problems } from './newPassword';
+import { checkNewPassword, type NewPasswordErrors } from './newPassword';
 
 /** As the portal has it in portal/directory/contract.py; for the description only. */
 const MAX_PASSWORD_LENGTH = 1024;
@@ -26,23 +26,23 @@ const TOGGLE = { 'aria-label': t`Show or hide the password`, tabIndex: 0 };
 /** The form that replaces a one-time password by a new one, and completes the login. */
 export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
   const form = useRef<HTMLFormElement>(null);
-  const focusProblem = useFocusProblem(form);
+  const focusError = useFocusError(form);
   const field = useRef<HTMLInputElement>(null);
-  const [problems, setProblems] = useState<Problems>({});
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const [fieldErrors, setFieldErrors] = useState<NewPasswordErrors>({});
+  const [message, setMessage] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => field.current?.focus(), []);
 
-  const refuse = (reason: unknown): void => {
+  const showError = (reason: unknown): void => {
     const why = restartReason(reason);
     if (why !== null) {
       onBack(why);
       return;
     }
     const fresh = fieldMessage(reason, 'new_password');
-    if (fresh) setProblems({ fresh });
-    else setRefusal(errorMessage(reason));
-    focusProblem();
+    if (fresh) setFieldErrors({ fresh });
+    else setMessage(errorMessage(reason));
+    focusError();
   };
 
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
@@ -50,16 +50,16 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
     if (busy) return;
     const values = new FormData(event.currentTarget);
     const fresh = String(values.get('fresh'));
-    const problems = newPasswordProblems(current, fresh, String(values.get('again')));
-    setProblems(problems);
-    setRefusal(null);
-    if (Object.keys(problems).length > 0) return focusProblem();
+    const fieldErrors = checkNewPassword(current, fresh, String(values.get('again')));
+    setFieldErrors(fieldErrors);
+    setMessage(null);
+    if (Object.keys(fieldErrors).length > 0) return focusError();
     setBusy(true);
     const body = { current_password: current, new_password: fresh };
     try {
       onDone(await unwrap(api.POST('/api/v1/login/password', { body })));
     } catch (reason) {
-      refuse(reason);
+      showError(reason);
     } finally {
       setBusy(false);
     }
@@ -79,7 +79,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
             </Trans>
           </Text>
         </div>
-        {refusal && <Notice tone="error">{refusal}</Notice>}
+        {message && <Notice tone="error">{message}</Notice>}
         <input
           type="text"
           name="username"
@@ -96,8 +96,8 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
           autoComplete="new-password"
           size="md"
           visibilityToggleButtonProps={TOGGLE}
-          error={problems.fresh}
-          aria-invalid={problems.fresh !== undefined}
+          error={fieldErrors.fresh}
+          aria-invalid={fieldErrors.fresh !== undefined}
         />
         <PasswordInput
           name="again"
@@ -105,8 +105,8 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
           autoComplete="new-password"
           size="md"
           visibilityToggleButtonProps={TOGGLE}
-          error={problems.again}
-          aria-invalid={problems.again !== undefined}
+          error={fieldErrors.again}
+          aria-invalid={fieldErrors.again !== undefined}
         />
         <Button type="submit" size="md" fullWidth loading={busy}>
           <Trans>Change password and log in</Trans>

@@ -27,7 +27,7 @@ export const needsEnrolment = (error: unknown): boolean =>
   error instanceof ApiError && error.slug === ENROLMENT_REQUIRED;
 
 /** Return the message at the field for a code. */
-export const codeRefusal = (error: unknown): string =>
+export const codeErrorMessage = (error: unknown): string =>
   fieldMessage(error, 'code') ?? errorMessage(error);
 
 /** Split a secret into groups of four, which are easier to type. */

@@ -26,8 +26,8 @@ const NOTHING: NodeUsage = {
   gpus: null,
 };
 
-const texts = (nodes: NodeUsage[], live = true, requested: RequestedUsage = ASKED): string[] =>
-  usageCharts(nodes, requested, live).map(({ text }) => text);
+const texts = (nodes: NodeUsage[], isRunning = true, requested: RequestedUsage = ASKED): string[] =>
+  usageCharts(nodes, requested, isRunning).map(({ text }) => text);
 
 const onNode = (node: string, more: Partial<NodeUsage> = {}): NodeUsage => ({
   ...MEASURED,

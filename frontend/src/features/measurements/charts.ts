@@ -85,19 +85,19 @@ function linesOf(columns: readonly Column[]): Pick<UsageChart, 'at' | 'series'> 
 export function usageCharts(
   nodes: readonly NodeUsage[],
   requested: RequestedUsage,
-  live: boolean,
+  isRunning: boolean,
 ): UsageChart[] {
   return [
-    memoryChart(nodes, requested, live),
-    cpuChart(nodes, requested, live),
-    ...gpuCharts(nodes, live),
+    memoryChart(nodes, requested, isRunning),
+    cpuChart(nodes, requested, isRunning),
+    ...gpuCharts(nodes, isRunning),
   ].filter((chart) => chart !== null);
 }
 
 function memoryChart(
   nodes: readonly NodeUsage[],
   requested: RequestedUsage,
-  live: boolean,
+  isRunning: boolean,
 ): UsageChart | null {
   const columns = nodes
     .map((node) => ({ label: node.node ?? t`Memory`, node, values: node.memory_mb }))
@@ -106,7 +106,7 @@ function memoryChart(
   const limits = known(columns.map(({ node }) => node.memory_limit_mb));
   const asked = requested.memory_gb ? requested.memory_gb * MB_PER_GB : null;
   const limit = limits.length > 0 ? Math.min(...limits) : asked;
-  const now = live ? latest(columns) : [];
+  const now = isRunning ? latest(columns) : [];
   return {
     key: 'memory',
     title: t`Memory`,
@@ -141,14 +141,14 @@ function memorySentence(
 function cpuChart(
   nodes: readonly NodeUsage[],
   { cpus }: RequestedUsage,
-  live: boolean,
+  isRunning: boolean,
 ): UsageChart | null {
   const columns = nodes
     .map((node) => ({ label: node.node ?? t`CPUs`, node, values: node.cpus }))
     .filter(({ values }) => anyKnown(values));
   if (columns.length === 0) return null;
   const average = cpusText(mean(columns.map(({ values }) => mean(known(values)))));
-  const now = live ? latest(columns) : [];
+  const now = isRunning ? latest(columns) : [];
   return {
     key: 'cpus',
     title: t`CPUs`,
@@ -171,14 +171,20 @@ function cpuSentence(now: readonly number[], average: string, cpus: number, node
 }
 
 /** Return one chart of all GPUs for each quantity, or one for each node if there are many GPUs. */
-function gpuCharts(nodes: readonly NodeUsage[], live: boolean): (UsageChart | null)[] {
+function gpuCharts(nodes: readonly NodeUsage[], isRunning: boolean): (UsageChart | null)[] {
   const count = nodes.reduce((sum, { gpus }) => sum + (gpus?.length ?? 0), 0);
   const groups = nodes.length > 1 && count > MAX_LINES ? nodes.map((node) => [node]) : [nodes];
   return groups.flatMap((group) => {
     const only = groups.length > 1 ? (group[0]?.node ?? null) : null;
     return [
-      gpuChart(only, only ? t`GPU use on ${only}` : t`GPU use`, 'use_percent', group, live),
-      gpuChart(only, only ? t`GPU memory on ${only}` : t`GPU memory`, 'memory_mb', group, live),
+      gpuChart(only, only ? t`GPU use on ${only}` : t`GPU use`, 'use_percent', group, isRunning),
+      gpuChart(
+        only,
+        only ? t`GPU memory on ${only}` : t`GPU memory`,
+        'memory_mb',
+        group,
+        isRunning,
+      ),
     ];
   });
 }
@@ -188,7 +194,7 @@ function gpuChart(
   title: string,
   quantity: 'use_percent' | 'memory_mb',
   nodes: readonly NodeUsage[],
-  live: boolean,
+  isRunning: boolean,
 ): UsageChart | null {
   const columns = nodes.flatMap((node) =>
     (node.gpus ?? []).map((gpu, index) => ({
@@ -207,7 +213,7 @@ function gpuChart(
     unit,
     top: top > 0 ? top : undefined,
     ...linesOf(columns),
-    text: gpuSentence(live ? latest(columns) : [], highest(columns), unit, columns.length),
+    text: gpuSentence(isRunning ? latest(columns) : [], highest(columns), unit, columns.length),
   };
 }
 

@@ -57,11 +57,11 @@ export function MailPart({ choices, onChange }: Props) {
 function Trial({ mail, address }: { mail: MyMail; address: string }) {
   const [busy, setBusy] = useState(false);
   const problem = translate(mail.problem);
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
 
   const send = async (): Promise<void> => {
     setBusy(true);
-    setRefusal(null);
+    setMessage(null);
     try {
       await sendTestMail();
       notifications.show({
@@ -69,7 +69,7 @@ function Trial({ mail, address }: { mail: MyMail; address: string }) {
         role: 'status',
       });
     } catch (reason) {
-      setRefusal(errorMessage(reason));
+      setMessage(errorMessage(reason));
     } finally {
       setBusy(false);
     }
@@ -96,8 +96,8 @@ function Trial({ mail, address }: { mail: MyMail; address: string }) {
           <Trans>Send me a test e-mail</Trans>
         </Button>
       </Group>
-      {refusal && <Notice tone="error">{refusal}</Notice>}
-      {!refusal && mail.problem && mail.problem_at && (
+      {message && <Notice tone="error">{message}</Notice>}
+      {!message && mail.problem && mail.problem_at && (
         <Notice tone="warning">
           <Trans>
             An e-mail sent to you <Time at={mail.problem_at} /> was rejected. Answer of the mail

@@ -175,12 +175,12 @@ async function openAgain(session: Session): Promise<void> {
 }
 
 /** Return the index after a key in a list of `count`, or null for other keys. */
-function nextIndex(key: string, at: number, count: number): number | null {
+function nextIndex(key: string, active: number, count: number): number | null {
   switch (key) {
     case 'ArrowDown':
-      return (at + 1) % count;
+      return (active + 1) % count;
     case 'ArrowUp':
-      return (at - 1 + count) % count;
+      return (active - 1 + count) % count;
     case 'PageDown':
       return count - 1;
     case 'PageUp':
@@ -193,14 +193,14 @@ function nextIndex(key: string, at: number, count: number): number | null {
 function Finder({ ask }: { ask: (question: Question) => void }) {
   const id = useId();
   const [text, setText] = useState('');
-  const [at, setAt] = useState(0);
+  const [active, setActive] = useState(0);
   const { commands, notes } = useFound(text);
   const execute = useExecute(ask);
-  const chosen = Math.min(at, commands.length - 1);
+  const chosen = Math.min(active, commands.length - 1);
   const optionId = (index: number): string => `${id}-${index}`;
 
   const choose = (index: number): void => {
-    setAt(index);
+    setActive(index);
     document.getElementById(optionId(index))?.scrollIntoView({ block: 'nearest' });
   };
 
@@ -235,7 +235,7 @@ function Finder({ ask }: { ask: (question: Question) => void }) {
           value={text}
           onChange={(event) => {
             setText(event.currentTarget.value);
-            setAt(0);
+            setActive(0);
           }}
           onKeyDown={onKey}
         />
@@ -250,7 +250,7 @@ function Finder({ ask }: { ask: (question: Question) => void }) {
             tabIndex={-1}
             aria-selected={index === chosen}
             className={classes.option}
-            onMouseMove={() => setAt(index)}
+            onMouseMove={() => setActive(index)}
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => execute(command)}
           >

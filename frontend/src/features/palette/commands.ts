@@ -203,17 +203,17 @@ interface Known {
 
 /** Return all commands, live sessions and jobs first, and their actions last. */
 export function allCommands({ me, sessions, jobs }: Known): Command[] {
-  const live = (sessions ?? []).filter(isLive);
+  const liveSessions = (sessions ?? []).filter(isLive);
   const ended = (sessions ?? []).filter((session) => !isLive(session));
   return [
-    ...live.flatMap(sessionCommands),
+    ...liveSessions.flatMap(sessionCommands),
     ...PAGES,
     ...managedGroups(me),
     ...adminPages(me),
     ...ACTS,
     ...(jobs ?? []).map(jobCommand),
     ...ended.flatMap(sessionCommands),
-    ...[...live, ...ended].flatMap(sessionActions),
+    ...[...liveSessions, ...ended].flatMap(sessionActions),
     ...(jobs ?? []).flatMap(jobActions),
   ];
 }
@@ -232,9 +232,9 @@ function mismatch(command: Command, words: readonly string[]): number | null {
   const all = `${title} ${normalize(command.detail)} ${normalize(command.keywords ?? '')}`;
   let worst = 0;
   for (const word of words) {
-    const at = title.indexOf(word);
-    if (at === 0) continue;
-    if (at > 0) worst = Math.max(worst, title[at - 1] === ' ' ? 1 : 2);
+    const start = title.indexOf(word);
+    if (start === 0) continue;
+    if (start > 0) worst = Math.max(worst, title[start - 1] === ' ' ? 1 : 2);
     else if (all.includes(word)) worst = 3;
     else return null;
   }

@@ -49,8 +49,8 @@ export const useSavePreferences = () =>
       if (before) queryClient.setQueryData(preferencesQuery.queryKey, withPatch(before, patch));
       return before;
     },
-    onError: (refusal, _patch, before) => {
+    onError: (error, _patch, before) => {
       if (before) queryClient.setQueryData(preferencesQuery.queryKey, before);
-      showError(refusal);
+      showError(error);
     },
   });

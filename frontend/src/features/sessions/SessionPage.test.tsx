@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { Session } from '@/api/types';
 import { sessionUse } from '@/testing/answers/sessionUse';
 import { isLoading, names, textOf, withRole } from '@/testing/markup';
-import { page, Refused } from '@/testing/page';
+import { ErrorAnswer, page } from '@/testing/page';
 import { answers, endedSession, FULL, runningSession } from '@/testing/recorded';
 import type { CurveChart } from '@/ui/plot/CurveChart';
 
@@ -20,7 +20,7 @@ const AT = `/sessions/${runningSession.id}`;
 
 /** Render the page of this session, as the event stream reports it. */
 const pageOf = (session: Session): Promise<string> =>
-  page(AT, { answers, live: { sessions: [session] } });
+  page(AT, { answers, snapshot: { sessions: [session] } });
 
 describe('a session’s page', () => {
   it('shows a running session with its actions', async () => {
@@ -93,7 +93,7 @@ describe('a session’s page', () => {
   });
 
   it('waits for the session', async () => {
-    expect(isLoading(await page(AT, { live: null, early: true }))).toBe(true);
+    expect(isLoading(await page(AT, { snapshot: null, early: true }))).toBe(true);
   });
 
   it('reports a session that does not exist', async () => {
@@ -102,7 +102,7 @@ describe('a session’s page', () => {
   });
 
   it('shows the error', async () => {
-    const markup = await page(AT, { answers: { [AT]: new Refused(403, 'Not now.') } });
+    const markup = await page(AT, { answers: { [AT]: new ErrorAnswer(403, 'Not now.') } });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
     expect(names(markup, 'h1')).toEqual(['Session']);
     expect(names(markup, 'a')).toContain('← Home');

@@ -63,12 +63,12 @@ interface FiguresProps {
 
 function Figures({ session, use, loading }: FiguresProps) {
   const now = useNow();
-  const live = session.state === 'running' || session.state === 'suspended';
+  const isRunning = session.state === 'running' || session.state === 'suspended';
   const { cpus, memory_gb } = session.resources;
   const nodes = useMemo<NodeUsage[]>(() => [{ node: null, ...use }], [use]);
   const charts = useMemo(
-    () => usageCharts(nodes, { cpus, memory_gb }, live),
-    [nodes, cpus, memory_gb, live],
+    () => usageCharts(nodes, { cpus, memory_gb }, isRunning),
+    [nodes, cpus, memory_gb, isRunning],
   );
   const note = loading ? t`Loading usage data…` : usageNote(use, session, now);
   return (

@@ -2,12 +2,12 @@
 import { api, unwrap } from '@/api/client';
 import type { Session, SessionRequest } from '@/api/types';
 import { sendOnce } from '@/lib/idempotency';
-import { live } from '@/live/store';
+import { liveStore } from '@/live/store';
 
 async function sendSession(body: SessionRequest, key: string): Promise<Session> {
   const params = { header: { 'idempotency-key': key } };
   const session = await unwrap(api.POST('/api/v1/sessions', { params, body }));
-  live.answered(session);
+  liveStore.answered(session);
   return session;
 }
 
@@ -27,7 +27,7 @@ type Again = Pick<Session, 'name' | 'environment'> & {
 /** Start the same session again, under a new name if the old one is taken. */
 export function startAgain({ name, environment, resources }: Again): Promise<Session> {
   const body = (): SessionRequest => {
-    const sameName = live.isNameTaken(name) ? {} : { name };
+    const sameName = liveStore.isNameTaken(name) ? {} : { name };
     return { ...sameName, environment, resources };
   };
   return sendOnce(['again', name, environment, resources], body, sendSession, { isOver });
@@ -36,21 +36,25 @@ export function startAgain({ name, environment, resources }: Again): Promise<Ses
 /** Stop a session; one that has already ended stays in the list. */
 export async function stopSession(id: string): Promise<void> {
   const params = { path: { session_id: id }, query: { remove: false } };
-  live.answered((await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }))) as Session);
+  liveStore.answered(
+    (await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }))) as Session,
+  );
 }
 
 /** Remove an ended session from the list. */
 export async function removeSession(id: string): Promise<void> {
   const params = { path: { session_id: id } };
   await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }));
-  live.removed(id);
+  liveStore.removed(id);
 }
 
 /** Extend a running session. */
 export async function extendSession(id: string, minutes: number): Promise<void> {
   const params = { path: { session_id: id } };
   const body = { minutes };
-  live.answered(await unwrap(api.POST('/api/v1/sessions/{session_id}/extend', { params, body })));
+  liveStore.answered(
+    await unwrap(api.POST('/api/v1/sessions/{session_id}/extend', { params, body })),
+  );
 }
 
 export async function stopTensorboard(sessionId: string): Promise<void> {

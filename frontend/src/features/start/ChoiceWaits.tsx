@@ -1,12 +1,12 @@
 import type { Cluster } from '@/api/types';
 import type { Purpose } from './completion';
 import { PartitionWaits } from './PartitionWaits';
-import type { Draft } from './requestedResources';
+import type { ResourceValues } from './requestedResources';
 import { TypeWaits } from './TypeWaits';
 
 interface Props {
   cluster: Cluster;
-  draft: Draft;
+  values: ResourceValues;
   purpose: Purpose | undefined;
   /** whether no other part of the form shows the wait for each GPU type */
   withTypes?: boolean;

@@ -5,7 +5,7 @@ import { memoryText } from '@/lib/sizes';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { useGpuFigures } from './gpuFigures';
 import { findPartition } from './outlook';
-import type { Draft, Problems } from './requestedResources';
+import type { ResourceErrors, ResourceValues } from './requestedResources';
 import classes from './StartPage.module.css';
 import { useWaits } from './useWaits';
 
@@ -14,27 +14,27 @@ const ANY = '(any)';
 interface Props {
   cluster: Cluster;
   environment: Environment | undefined;
-  draft: Draft;
-  problems: Problems;
-  onChange: (draft: Draft) => void;
+  values: ResourceValues;
+  fieldErrors: ResourceErrors;
+  onChange: (values: ResourceValues) => void;
 }
 
 /** The partition's GPU types, with their memory, free GPUs and benchmark results. */
-export function GpuTypes({ cluster, environment, draft, problems, onChange }: Props) {
+export function GpuTypes({ cluster, environment, values, fieldErrors, onChange }: Props) {
   const figures = useGpuFigures();
-  const partition = findPartition(cluster, draft.partition);
-  const types = (draft.gpus && partition?.gpus.filter(({ total }) => total > 0)) || [];
+  const partition = findPartition(cluster, values.partition);
+  const types = (values.gpus && partition?.gpus.filter(({ total }) => total > 0)) || [];
   const waits = useWaits(
-    types.map(({ type }) => ({ ...draft, gpu_type: type })),
+    types.map(({ type }) => ({ ...values, gpu_type: type })),
     cluster,
     environment && { environment: environment.name },
   );
   if (types.length === 0) return null;
   const only = types.length === 1;
   const isChosen = (type: string): boolean =>
-    draft.gpu_type === type || (only && draft.gpu_type === null);
+    values.gpu_type === type || (only && values.gpu_type === null);
   const choose = (value: string): void =>
-    onChange({ ...draft, gpu_type: value === ANY ? null : value });
+    onChange({ ...values, gpu_type: value === ANY ? null : value });
   return (
     <fieldset className={classes.types}>
       <legend>
@@ -46,7 +46,7 @@ export function GpuTypes({ cluster, environment, draft, problems, onChange }: Pr
             group="gpu-type"
             value={ANY}
             title={t`Any type`}
-            checked={draft.gpu_type === null}
+            checked={values.gpu_type === null}
             onChoose={choose}
           >
             <span className={classes.quiet}>
@@ -78,9 +78,9 @@ export function GpuTypes({ cluster, environment, draft, problems, onChange }: Pr
           </ChoiceCard>
         ))}
       </div>
-      {problems.gpu_type && (
+      {fieldErrors.gpu_type && (
         <p className={classes.problem} role="alert">
-          {problems.gpu_type}
+          {fieldErrors.gpu_type}
         </p>
       )}
     </fieldset>

@@ -2,23 +2,23 @@ import { t } from '@lingui/core/macro';
 import type { Cluster } from '@/api/types';
 import type { Purpose } from './completion';
 import { gpuTypesOf } from './outlook';
-import type { Draft } from './requestedResources';
+import type { ResourceValues } from './requestedResources';
 import { useWaits } from './useWaits';
 import { WaitList } from './WaitList';
 import { inPartition } from './waits';
 
 interface Props {
   cluster: Cluster;
-  draft: Draft;
+  values: ResourceValues;
   purpose: Purpose | undefined;
 }
 
 /** The expected wait for the same resources in each partition, if there is a choice. */
-export function PartitionWaits({ cluster, draft, purpose }: Props) {
-  const fitting = cluster.partitions.filter((each) => !draft.gpus || gpuTypesOf(each).length > 0);
+export function PartitionWaits({ cluster, values, purpose }: Props) {
+  const fitting = cluster.partitions.filter((each) => !values.gpus || gpuTypesOf(each).length > 0);
   const choices = fitting.length > 1 ? fitting : [];
   const waits = useWaits(
-    choices.map((partition) => inPartition(draft, partition)),
+    choices.map((partition) => inPartition(values, partition)),
     cluster,
     purpose,
   );

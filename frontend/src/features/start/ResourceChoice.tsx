@@ -4,9 +4,9 @@ import type { Cluster, Environment } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { resourceTexts } from '@/lib/resourceLabels';
 import { ChoiceCard } from '@/ui/ChoiceCard';
-import type { Offer } from './draft';
 import classes from './StartPage.module.css';
 import { useWaits } from './useWaits';
+import type { Offer } from './values';
 
 export const OWN = '(own)';
 
@@ -22,14 +22,14 @@ interface Props {
 export function ResourceChoice({ offers, cluster, environment, chosen, onChoose }: Props) {
   const possible = offers.filter(({ problem }) => problem === undefined);
   const waits = useWaits(
-    possible.map(({ draft }) => draft),
+    possible.map(({ values }) => values),
     cluster,
     environment && { environment: environment.name },
   );
   return (
     <div className={`${classes.cards} ${classes.presets}`}>
       {offers.map((offer) => {
-        const { preset, draft, problem } = offer;
+        const { preset, values, problem } = offer;
         return (
           <ChoiceCard
             key={preset.name}
@@ -41,7 +41,7 @@ export function ResourceChoice({ offers, cluster, environment, chosen, onChoose 
             onChoose={onChoose}
           >
             {preset.description && <span>{translateExact(preset.description)}</span>}
-            <span className={classes.quiet}>{resourceTexts(draft).join(' · ')}</span>
+            <span className={classes.quiet}>{resourceTexts(values).join(' · ')}</span>
             {problem ? (
               <span className={classes.why}>{problem}</span>
             ) : (

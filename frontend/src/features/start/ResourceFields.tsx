@@ -6,16 +6,16 @@ import { Term } from '@/features/glossary/Term';
 import { minutesAsTime } from '@/lib/time';
 import { NumberField } from '@/ui/NumberField';
 import type { Unit } from '@/ui/numbers';
-import { hoursToMinutes, minutesToHours } from './draft';
 import { findPartition, gpuTypesOf } from './outlook';
-import type { Draft, Problems } from './requestedResources';
+import type { ResourceErrors, ResourceValues } from './requestedResources';
 import classes from './StartPage.module.css';
+import { hoursToMinutes, minutesToHours } from './values';
 
 interface Props {
   cluster: Cluster;
-  draft: Draft;
-  problems: Problems;
-  onChange: (draft: Draft) => void;
+  values: ResourceValues;
+  fieldErrors: ResourceErrors;
+  onChange: (values: ResourceValues) => void;
   /** omits the GPU type, which another part of the form shows in more detail */
   withoutGpuType?: boolean;
   /** the number of nodes, each with these resources; absent for sessions */
@@ -35,11 +35,11 @@ function partitionLabel({ name, gpus }: Cluster['partitions'][number]): string {
 }
 
 export function ResourceFields(props: Props) {
-  const { cluster, draft, problems, onChange, nodes } = props;
-  const set = (change: Partial<Draft>): void => onChange({ ...draft, ...change });
-  const partition = findPartition(cluster, draft.partition);
+  const { cluster, values, fieldErrors, onChange, nodes } = props;
+  const set = (change: Partial<ResourceValues>): void => onChange({ ...values, ...change });
+  const partition = findPartition(cluster, values.partition);
   const types = partition ? gpuTypesOf(partition) : [];
-  const known = draft.gpu_type === null || types.includes(draft.gpu_type);
+  const known = values.gpu_type === null || types.includes(values.gpu_type);
   const limit = partition?.max_time_minutes;
   const most = limit ? minutesAsTime(limit) : null;
   const several = (nodes?.value ?? 1) > 1;
@@ -48,10 +48,10 @@ export function ResourceFields(props: Props) {
       <NativeSelect
         className={classes.partition}
         label={t`Partition`}
-        value={draft.partition ?? ''}
+        value={values.partition ?? ''}
         onChange={(event) => set({ partition: event.currentTarget.value || null })}
         data={cluster.partitions.map((p) => ({ value: p.name, label: partitionLabel(p) }))}
-        error={problems.partition}
+        error={fieldErrors.partition}
       />
       {nodes && (
         <NumberField
@@ -59,52 +59,52 @@ export function ResourceFields(props: Props) {
           value={nodes.value}
           onChange={nodes.onChange}
           min={1}
-          error={problems.nodes}
+          error={fieldErrors.nodes}
         />
       )}
       <NumberField
         label={several ? t`GPUs per node` : t`GPUs`}
-        value={draft.gpus}
+        value={values.gpus}
         onChange={(gpus) => set({ gpus })}
         min={0}
-        error={problems.gpus}
+        error={fieldErrors.gpus}
       />
       {!props.withoutGpuType && (
         <NativeSelect
           label={t`GPU type`}
-          value={draft.gpu_type ?? ''}
+          value={values.gpu_type ?? ''}
           onChange={(event) => set({ gpu_type: event.currentTarget.value || null })}
           data={[
             { value: '', label: t`Any` },
-            ...[...types, ...(known || draft.gpu_type === null ? [] : [draft.gpu_type])],
+            ...[...types, ...(known || values.gpu_type === null ? [] : [values.gpu_type])],
           ]}
-          disabled={!draft.gpus}
-          error={problems.gpu_type}
+          disabled={!values.gpus}
+          error={fieldErrors.gpu_type}
         />
       )}
       <NumberField
         label={several ? t`CPUs per node` : t`CPUs`}
-        value={draft.cpus}
+        value={values.cpus}
         onChange={(cpus) => set({ cpus })}
         min={1}
-        error={problems.cpus}
+        error={fieldErrors.cpus}
       />
       <NumberField
         label={several ? t`Memory (GB) per node` : t`Memory (GB)`}
-        value={draft.memory_gb}
+        value={values.memory_gb}
         onChange={(memory_gb) => set({ memory_gb })}
         min={0}
         decimals={1}
-        error={problems.memory_gb}
+        error={fieldErrors.memory_gb}
       />
       <NumberField
         label={most ? t`Hours (max. ${most})` : t`Hours`}
         unit={HOURS}
-        value={draft.time_limit_minutes}
+        value={values.time_limit_minutes}
         onChange={(time_limit_minutes) => set({ time_limit_minutes })}
         min={0}
         decimals={2}
-        error={problems.time_limit_minutes}
+        error={fieldErrors.time_limit_minutes}
       />
       <p className={classes.words}>
         <Trans>

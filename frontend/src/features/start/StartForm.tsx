@@ -7,7 +7,7 @@ import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { startSession } from '@/features/sessions/actions';
 import type { StartLink } from '@/features/sessions/startLink';
-import { useFocusProblem } from '@/ui/focus';
+import { useFocusError } from '@/ui/focus';
 import { lazyPart } from '@/ui/lazyPart';
 import { Notice } from '@/ui/Notice';
 import { RestoredNotice } from '@/ui/RestoredForm';
@@ -39,7 +39,7 @@ interface Props {
 export function StartForm({ environments, link, onStartOver, aside }: Props) {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
-  const focusProblem = useFocusProblem(form);
+  const focusError = useFocusError(form);
   const { start, failure, retry } = useStartForm(environments, link);
   const [busy, setBusy] = useState(false);
   // A second click may come before the button is rendered as busy.
@@ -53,7 +53,7 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
     if (event.target !== event.currentTarget) return;
     event.preventDefault();
     if (submitted.current) return;
-    if (start.blocked) return focusProblem();
+    if (start.blocked) return focusError();
     submitted.current = true;
     setBusy(true);
     try {
@@ -62,8 +62,8 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
       void setupsChanged();
       await navigate({ to: '/start-again/$name', params: { name } });
     } catch (error) {
-      start.refuse(error);
-      focusProblem();
+      start.showSubmitError(error);
+      focusError();
     } finally {
       submitted.current = false;
       setBusy(false);
@@ -73,7 +73,7 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
   return (
     <form ref={form} className={classes.columns} onSubmit={(e) => void submit(e)} noValidate>
       <div className={classes.form}>
-        <RestoredNotice draft={start.kept} onStartOver={onStartOver} />
+        <RestoredNotice draft={start.draft} onStartOver={onStartOver} />
         <SetupList onUse={start.fillIn} />
         {start.missing && (
           <Notice tone="warning" urgent>
@@ -90,14 +90,14 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
           environment={start.environment}
           chosen={start.starter}
           onChoose={start.setStarter}
-          problem={start.starterProblem}
+          error={start.starterError}
         />
         <TextInput
           label={t`Name (optional)`}
           description={t`It becomes part of the session's address.`}
           value={start.name}
           onChange={(event) => start.setName(event.currentTarget.value)}
-          error={busy ? null : start.nameProblem}
+          error={busy ? null : start.nameError}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
@@ -114,7 +114,7 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
 }
 
 function ResourceSection({ start }: { start: StartFormState }) {
-  const { cluster, draft, problems } = start;
+  const { cluster, values, fieldErrors } = start;
   return (
     <fieldset className={classes.group}>
       <legend>
@@ -133,24 +133,24 @@ function ResourceSection({ start }: { start: StartFormState }) {
         <>
           <ResourceFields
             cluster={cluster}
-            draft={draft}
-            problems={problems}
-            onChange={start.setDraft}
+            values={values}
+            fieldErrors={fieldErrors}
+            onChange={start.setValues}
             withoutGpuType
           />
           <Suspense>
             <ChoiceWaits
               cluster={cluster}
-              draft={draft}
+              values={values}
               purpose={start.environment && { environment: start.environment.name }}
             />
           </Suspense>
           <GpuTypes
             cluster={cluster}
             environment={start.environment}
-            draft={draft}
-            problems={problems}
-            onChange={start.setDraft}
+            values={values}
+            fieldErrors={fieldErrors}
+            onChange={start.setValues}
           />
         </>
       )}

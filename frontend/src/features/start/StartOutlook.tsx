@@ -1,13 +1,13 @@
 import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment, Resources } from '@/api/types';
 import { StartEstimate } from '@/features/estimates/StartEstimate';
-import { toResources } from './draft';
 import { OUTLOOK_TEXT, outlook } from './outlook';
-import type { Draft } from './requestedResources';
+import type { ResourceValues } from './requestedResources';
 import classes from './StartPage.module.css';
+import { toResources } from './values';
 
 interface Props {
-  draft: Draft;
+  values: ResourceValues;
   cluster: Cluster;
   environment: Environment | undefined;
   possible: boolean;
@@ -15,7 +15,7 @@ interface Props {
 }
 
 /** The expected start. Slurm estimates it only if the request would wait in the queue. */
-export function StartOutlook({ draft, cluster, environment, possible, onChoose }: Props) {
+export function StartOutlook({ values, cluster, environment, possible, onChoose }: Props) {
   if (!possible)
     return (
       <p className={`${classes.outlook} ${classes.why}`} role="status">
@@ -28,7 +28,7 @@ export function StartOutlook({ draft, cluster, environment, possible, onChoose }
         <Trans>Slurm isn’t responding, so the start time can’t be estimated.</Trans>
       </p>
     );
-  const expected = outlook(draft, cluster);
+  const expected = outlook(values, cluster);
   const text = (
     <p className={classes.outlook} role="status">
       {OUTLOOK_TEXT[expected]}
@@ -37,7 +37,7 @@ export function StartOutlook({ draft, cluster, environment, possible, onChoose }
   if (expected === 'now' || !environment) return text;
   return (
     <StartEstimate
-      request={{ resources: toResources(draft) ?? {}, environment: environment.name }}
+      request={{ resources: toResources(values) ?? {}, environment: environment.name }}
       possible
       lead={text}
       onChoose={onChoose}

@@ -3,7 +3,7 @@ import type { components } from '@/api/schema';
 import { cluster } from '@/testing/answers/cluster';
 import { environments } from '@/testing/answers/environments';
 import { isLoading, names, textOf, withRole } from '@/testing/markup';
-import { page, Refused } from '@/testing/page';
+import { ErrorAnswer, page } from '@/testing/page';
 import { answers, FULL } from '@/testing/recorded';
 
 type Completion = components['schemas']['CompletionOut'];
@@ -65,8 +65,8 @@ describe('the page where sessions start', () => {
       ...FULL,
       answers: { ...answers, '/resources': refused, '/me/limits': limits },
     });
-    const refusedCards = names(markup, 'label').filter((name) => name.includes('No resources'));
-    expect(refusedCards).toHaveLength(cluster.presets.length);
+    const disabledCards = names(markup, 'label').filter((name) => name.includes('No resources'));
+    expect(disabledCards).toHaveLength(cluster.presets.length);
     expect(markup.match(/type="radio"[^>]*disabled/g)).toHaveLength(cluster.presets.length);
     expect(markup.match(/<input[^>]*aria-invalid="true"/g)?.length).toBe(2);
     const text = textOf(markup);
@@ -78,15 +78,15 @@ describe('the page where sessions start', () => {
     const none = { ...answers, '/environments': { items: [] } };
     expect(textOf(await page('/start', { answers: none }))).toContain('has no environments yet');
     const unknown = { ...cluster, at: null, nodes: 0, partitions: [] };
-    const markup = await page('/start', { answers, live: { cluster: unknown } });
+    const markup = await page('/start', { answers, snapshot: { cluster: unknown } });
     expect(textOf(markup)).toContain('Slurm has not responded yet');
     expect(names(markup, 'button')).not.toContain('Start session');
   });
 
   it('shows loading and an error', async () => {
-    expect(isLoading(await page('/start', { live: null, early: true }))).toBe(true);
-    const refused = { '/environments': new Refused(403, 'Not now.') };
-    const markup = await page('/start', { answers: refused });
+    expect(isLoading(await page('/start', { snapshot: null, early: true }))).toBe(true);
+    const failing = { '/environments': new ErrorAnswer(403, 'Not now.') };
+    const markup = await page('/start', { answers: failing });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
   });
 });

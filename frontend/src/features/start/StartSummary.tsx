@@ -6,13 +6,13 @@ import { gpuText } from '@/lib/resourceLabels';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartOver } from '@/ui/RestoredForm';
-import { draftText, isComplete } from './draft';
-import { generalRefusal } from './refusal';
-import type { Draft } from './requestedResources';
+import { generalMessage } from './formErrors';
+import type { ResourceValues } from './requestedResources';
 import { SaveSetup } from './SaveSetup';
 import { StartOutlook } from './StartOutlook';
 import classes from './StartPage.module.css';
 import type { StartFormState } from './useStartForm';
+import { isComplete, valuesText } from './values';
 
 interface Props {
   start: StartFormState;
@@ -21,9 +21,9 @@ interface Props {
 
 /** The chosen session, its expected start, and the button that starts it. */
 export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver: () => void }) {
-  const { environment, draft, starter } = start;
+  const { environment, values, starter } = start;
   const title = translateExact(environment?.title);
-  const refusal = generalRefusal(start.refusal);
+  const message = generalMessage(start.submitError);
   return (
     <Paper component="section" className={classes.summary} aria-labelledby="summary">
       <h2 className={classes.heading} id="summary">
@@ -32,24 +32,24 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
       <p className={classes.environment}>
         <strong>{title ?? t`No environment is available`}</strong>
       </p>
-      <p className={classes.resources}>{draftText(draft)}</p>
+      <p className={classes.resources}>{valuesText(values)}</p>
       {starter && (
         <p className={classes.resources}>
           <Trans>Opens {starter}</Trans>
         </p>
       )}
-      {(refusal || start.noSession) && (
+      {(message || start.noSession) && (
         <div data-problem tabIndex={-1} className={classes.problem}>
-          {refusal && <Notice tone="error">{refusal}</Notice>}
+          {message && <Notice tone="error">{message}</Notice>}
           {start.noSession && <Notice tone="warning">{start.noSession}</Notice>}
         </div>
       )}
-      {!refusal && !start.noSession && (
+      {!message && !start.noSession && (
         <StartOutlook
-          draft={draft}
+          values={values}
           cluster={start.cluster}
           environment={environment}
-          possible={Object.keys(start.problems).length === 0 && start.nameProblem === null}
+          possible={Object.keys(start.fieldErrors).length === 0 && start.nameError === null}
           onChoose={start.setOwnResources}
         />
       )}
@@ -66,22 +66,22 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
       </Button>
       <SaveSetup
         request={start.request}
-        title={title ? suggestedName(title, draft) : ''}
-        disabled={environment === undefined || !isComplete(draft)}
+        title={title ? suggestedName(title, values) : ''}
+        disabled={environment === undefined || !isComplete(values)}
       />
-      <StartOver draft={start.kept} onStartOver={onStartOver} />
+      <StartOver draft={start.draft} onStartOver={onStartOver} />
     </Paper>
   );
 }
 
 /** The start button at the foot of a narrow screen, where the summary is far below. */
 export function StartBar({ start, busy }: Props) {
-  const { environment, draft } = start;
+  const { environment, values } = start;
   return (
     <div className={classes.bar}>
       <p>
         <strong>{translateExact(environment?.title)}</strong>
-        <span className={classes.quiet}>{draftText(draft)}</span>
+        <span className={classes.quiet}>{valuesText(values)}</span>
       </p>
       <Button type="submit" loading={busy} disabled={environment === undefined}>
         <Trans>Start session</Trans>
@@ -91,5 +91,5 @@ export function StartBar({ start, busy }: Props) {
 }
 
 /** Return a name for a setup, as in "PyTorch, 1 v100 GPU". */
-const suggestedName = (title: string, { gpus, gpu_type }: Draft): string =>
+const suggestedName = (title: string, { gpus, gpu_type }: ResourceValues): string =>
   `${title}, ${gpuText({ gpus, gpu_type })}`.slice(0, 60);

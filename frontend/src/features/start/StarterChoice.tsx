@@ -6,13 +6,13 @@ interface Props {
   environment: Environment | undefined;
   chosen: string | null;
   onChoose: (name: string | null) => void;
-  problem: string | null;
+  error: string | null;
 }
 
 const COPIED = t`It is copied to your home directory. If a file with this name already exists there, that file is opened unchanged.`;
 
 /** The choice of a starter notebook; nothing if the environment has none. */
-export function StarterChoice({ environment, chosen, onChoose, problem }: Props) {
+export function StarterChoice({ environment, chosen, onChoose, error }: Props) {
   const starters = environment?.starters ?? [];
   const [only] = starters;
   if (only === undefined) return null;
@@ -23,7 +23,7 @@ export function StarterChoice({ environment, chosen, onChoose, problem }: Props)
         description={COPIED}
         checked={chosen !== null}
         onChange={(event) => onChoose(event.currentTarget.checked ? only : null)}
-        error={problem}
+        error={error}
       />
     );
   return (
@@ -33,7 +33,7 @@ export function StarterChoice({ environment, chosen, onChoose, problem }: Props)
       value={chosen ?? ''}
       onChange={(event) => onChoose(event.currentTarget.value || null)}
       data={[{ value: '', label: t`None` }, ...starters]}
-      error={problem}
+      error={error}
       maw={380}
     />
   );

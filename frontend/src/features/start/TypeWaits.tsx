@@ -2,23 +2,23 @@ import { t } from '@lingui/core/macro';
 import type { Cluster } from '@/api/types';
 import type { Purpose } from './completion';
 import { findPartition, gpuTypesOf } from './outlook';
-import type { Draft } from './requestedResources';
+import type { ResourceValues } from './requestedResources';
 import { useWaits } from './useWaits';
 import { WaitList } from './WaitList';
 
 interface Props {
   cluster: Cluster;
-  draft: Draft;
+  values: ResourceValues;
   purpose: Purpose | undefined;
 }
 
 /** The expected wait for each GPU type of the partition, if there is a choice. */
-export function TypeWaits({ cluster, draft, purpose }: Props) {
-  const partition = findPartition(cluster, draft.partition);
-  const types = partition && draft.gpus ? gpuTypesOf(partition) : [];
+export function TypeWaits({ cluster, values, purpose }: Props) {
+  const partition = findPartition(cluster, values.partition);
+  const types = partition && values.gpus ? gpuTypesOf(partition) : [];
   const choices = types.length > 1 ? [null, ...types] : [];
   const waits = useWaits(
-    choices.map((type) => ({ ...draft, gpu_type: type })),
+    choices.map((type) => ({ ...values, gpu_type: type })),
     cluster,
     purpose,
   );

@@ -1,7 +1,7 @@
 /** Resource requests of a form, completed and validated by the portal as at submission. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
-import type { FieldProblem } from '@/api/problem';
+import type { FieldError } from '@/api/problem';
 import type { Resources } from '@/api/types';
 import type { ExplicitResources } from './requestedResources';
 
@@ -15,13 +15,13 @@ export interface Completed {
   requested: ExplicitResources;
   resources: Resources;
   /** why a submission would be refused */
-  errors: readonly FieldProblem[];
+  errors: readonly FieldError[];
 }
 
 export interface Completion {
   items: Completed[];
   /** errors of other fields than the resources */
-  errors: readonly FieldProblem[];
+  errors: readonly FieldError[];
 }
 
 const FRESH_MS = 30_000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Cluster, Partition } from '@/api/types';
 import { cluster as recorded } from '@/testing/answers/cluster';
 import { outlook } from './outlook';
-import type { Draft } from './requestedResources';
+import type { ResourceValues } from './requestedResources';
 
 const gpu: Partition = {
   name: 'gpu',
@@ -25,7 +25,7 @@ const cluster: Cluster = {
   partitions: [gpu, { ...gpu, name: 'old', state: 'DOWN' }],
 };
 
-const draft = (over: Partial<Draft> = {}): Draft => ({
+const values = (over: Partial<ResourceValues> = {}): ResourceValues => ({
   partition: 'gpu',
   gpus: 1,
   gpu_type: 'v100',
@@ -37,11 +37,11 @@ const draft = (over: Partial<Draft> = {}): Draft => ({
 
 describe('outlook', () => {
   it('is now if a node has everything free', () => {
-    expect(outlook(draft({ gpus: 4 }), cluster)).toBe('now');
+    expect(outlook(values({ gpus: 4 }), cluster)).toBe('now');
   });
 
   it('is wait if no single node has everything free', () => {
-    expect(outlook(draft({ gpus: 2, cpus: 8 }), cluster)).toBe('wait');
+    expect(outlook(values({ gpus: 2, cpus: 8 }), cluster)).toBe('wait');
   });
 
   it('adds up the types of a node if none is requested', () => {
@@ -50,15 +50,15 @@ describe('outlook', () => {
       largest_free: [{ gpus: { v100: 1, a100: 2 }, cpus: 8, memory_gb: 32 }],
     };
     const both = { ...cluster, partitions: [mixed] };
-    expect(outlook(draft({ gpus: 3, gpu_type: null }), both)).toBe('now');
-    expect(outlook(draft({ gpus: 2 }), both)).toBe('wait');
+    expect(outlook(values({ gpus: 3, gpu_type: null }), both)).toBe('now');
+    expect(outlook(values({ gpus: 2 }), both)).toBe('wait');
   });
 
   it('is down without a large enough node in service', () => {
-    expect(outlook(draft({ gpus: 5 }), cluster)).toBe('down');
-    expect(outlook(draft({ gpu_type: 'a100' }), cluster)).toBe('down');
-    expect(outlook(draft({ partition: 'old', gpus: 0 }), cluster)).toBe('down');
+    expect(outlook(values({ gpus: 5 }), cluster)).toBe('down');
+    expect(outlook(values({ gpu_type: 'a100' }), cluster)).toBe('down');
+    expect(outlook(values({ partition: 'old', gpus: 0 }), cluster)).toBe('down');
     const out = { ...cluster, partitions: [{ ...gpu, largest: [], largest_free: [] }] };
-    expect(outlook(draft(), out)).toBe('down');
+    expect(outlook(values(), out)).toBe('down');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   changesOf,
-  emptyProblems,
+  checkEmpty,
   isExplicitResources,
   toExplicitResources,
 } from './requestedResources';
@@ -45,9 +45,9 @@ describe('a change', () => {
 
 describe('emptyProblems', () => {
   it('has missing numbers only', () => {
-    const draft = { gpus: 1.5, cpus: 0, memory_gb: null, time_limit_minutes: -1 };
-    const node = { partition: null, gpu_type: null, ...draft };
-    expect(emptyProblems(node)).toEqual({ memory_gb: 'Enter a number.' });
-    expect(Object.keys(emptyProblems({ ...node, nodes: null }))).toEqual(['nodes', 'memory_gb']);
+    const values = { gpus: 1.5, cpus: 0, memory_gb: null, time_limit_minutes: -1 };
+    const node = { partition: null, gpu_type: null, ...values };
+    expect(checkEmpty(node)).toEqual({ memory_gb: 'Enter a number.' });
+    expect(Object.keys(checkEmpty({ ...node, nodes: null }))).toEqual(['nodes', 'memory_gb']);
   });
 });

@@ -9,7 +9,7 @@ export type ExplicitResources = {
 };
 
 /** A form's values. Numbers are null while their field is empty. */
-export interface Draft {
+export interface ResourceValues {
   partition: string | null;
   gpus: number | null;
   gpu_type: string | null;
@@ -18,11 +18,11 @@ export interface Draft {
   time_limit_minutes: number | null;
 }
 
-export type Problems = Partial<Record<keyof Draft | 'nodes', string>>;
+export type ResourceErrors = Partial<Record<keyof ResourceValues | 'nodes', string>>;
 
 /** Return errors for missing numbers; the portal validates the rest. `nodes` if there is a field. */
-export function emptyProblems(draft: Draft & { nodes?: number | null }): Problems {
-  const { nodes, gpus, cpus, memory_gb, time_limit_minutes } = draft;
+export function checkEmpty(values: ResourceValues & { nodes?: number | null }): ResourceErrors {
+  const { nodes, gpus, cpus, memory_gb, time_limit_minutes } = values;
   const numbers = Object.entries({ nodes, gpus, cpus, memory_gb, time_limit_minutes });
   const empty = numbers.filter(([, value]) => value === null);
   return Object.fromEntries(empty.map(([field]) => [field, t`Enter a number.`]));

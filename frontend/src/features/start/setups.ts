@@ -5,7 +5,7 @@ import type { Session, SessionRequest, Setup, SomeResources, UsedSetup } from '@
 import { isOver } from '@/features/sessions/actions';
 import { sendOnce } from '@/lib/idempotency';
 import { queryClient } from '@/lib/queries';
-import { live } from '@/live/store';
+import { liveStore } from '@/live/store';
 
 const KEY = ['setups'];
 export const setupsQuery = queryOptions({
@@ -51,7 +51,7 @@ function sendStart(path: { setup_id: string }, key: string): Promise<Session> {
 
 export async function startSetup(id: string): Promise<Session> {
   const session = await sendOnce(['setup', id], () => ({ setup_id: id }), sendStart, { isOver });
-  live.answered(session);
+  liveStore.answered(session);
   void setupsChanged();
   return session;
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type FieldProblem, fieldMessage, messageAt } from '@/api/problem';
+import { type FieldError, fieldMessage, messageAt } from '@/api/problem';
 import type { Cluster, Environment, Preset, SessionRequest, SomeResources } from '@/api/types';
 import { myLimitsQuery } from '@/features/limits/queries';
 import { linkResources, type StartLink } from '@/features/sessions/startLink';
@@ -12,21 +12,21 @@ import { type FormDraft, useDraftField, useFormDraft } from '@/lib/useFormDraft'
 import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { completionQuery } from './completion';
-import { firstPreset, type Offer, toDraft, toResources } from './draft';
 import { firstAvailable, missingText, type RequestedEnvironment } from './environments';
+import { resourceErrorsOf, toResourceErrors } from './formErrors';
 import { type LastStart, loadLastStart, saveLastStart } from './lastStart';
 import { OWN } from './ResourceChoice';
-import { resourceProblems, resourceRefusals } from './refusal';
 import {
   changesOf,
-  type Draft,
+  checkEmpty,
   type ExplicitResources,
-  emptyProblems,
   isExplicitResources,
-  type Problems,
   type RequestedResources,
+  type ResourceErrors,
+  type ResourceValues,
   toExplicitResources,
 } from './requestedResources';
+import { firstPreset, type Offer, toResources, toValues } from './values';
 
 /** Values that fill in the form, of a saved setup. */
 export interface InitialValues {
@@ -46,31 +46,31 @@ export interface StartFormState {
   preset: string;
   choosePreset: (name: string) => void;
   ownNumbers: boolean;
-  draft: Draft;
-  setDraft: (draft: Draft) => void;
+  values: ResourceValues;
+  setValues: (values: ResourceValues) => void;
   /** replaces the resources by these, as own numbers */
   setOwnResources: (resources: SomeResources) => void;
   /** replaces environment and resources by those of a saved setup */
   fillIn: (values: InitialValues) => void;
-  problems: Problems;
+  fieldErrors: ResourceErrors;
   /** why the user's limits allow no session at all */
   noSession: string | null;
   name: string;
   setName: (name: string) => void;
-  nameProblem: string | null;
+  nameError: string | null;
   /** the chosen starter notebook of the environment, if any */
   starter: string | null;
   setStarter: (name: string | null) => void;
-  starterProblem: string | null;
+  starterError: string | null;
   blocked: boolean;
   /** the error of the last attempt, until something is changed */
-  refusal: unknown;
-  refuse: (error: unknown) => void;
+  submitError: unknown;
+  showSubmitError: (error: unknown) => void;
   request: () => SessionRequest;
   /** the request before completion, which identifies it: two attempts with it are one request */
   typed: () => SessionRequest;
   /** the form's draft, stored by this tab until the form is sent */
-  kept: FormDraft;
+  draft: FormDraft;
   /** to be called once the form was sent: remembers the choices and deletes the draft */
   done: () => void;
 }
@@ -95,13 +95,13 @@ const accountAndQosOf = ({ account, qos }: SomeResources): AccountAndQos => ({
 function useStarter(
   environment: Environment | undefined,
   fromLink: string | undefined,
-  kept: FormDraft,
+  draft: FormDraft,
 ) {
   const hasNoSessions = useLive((s) => s.sessions?.length === 0);
   // A session that starts later, perhaps from this form, must not change the choice.
   const [isNewUser] = useState(hasNoSessions);
   const [chosen, choose] = useDraftField<string | null | undefined>(
-    kept,
+    draft,
     'starter',
     () => fromLink,
     orNull(isText),
@@ -115,18 +115,18 @@ interface ResourcesState {
   /** the presets that the portal has completed for this environment */
   offers: readonly Offer[];
   preset: Preset | undefined;
-  draft: Draft;
+  values: ResourceValues;
   /** the portal's last answer: the errors of the numbers and of the session's name */
-  errors: readonly FieldProblem[];
+  errors: readonly FieldError[];
   /** whether that answer is about exactly these values */
   current: boolean;
-  /** the draft's explicit fields, without those that the portal has completed */
+  /** the explicit fields, without those that the portal has completed */
   explicit: ExplicitResources;
   accountAndQos: AccountAndQos;
   /** the choice to remember for the next start */
   chosen: Pick<LastStart, 'preset' | 'own'>;
   choosePreset: (name: string) => void;
-  setOwn: (draft: Draft) => void;
+  setOwn: (values: ResourceValues) => void;
   /** replaces the resources by these, as own numbers */
   setOwnResources: (resources: ExplicitResources) => void;
   /** the same, with account and QOS */
@@ -155,23 +155,23 @@ function useResources(
   sessionName: string,
   fromLink: SomeResources | null,
   last: LastStart,
-  kept: FormDraft,
+  draft: FormDraft,
 ): { resources: ResourcesState | null; failure: Error | null; retry: () => void } {
   const cluster = useCluster();
   const [chosen, choose] = useDraftField<string | null>(
-    kept,
+    draft,
     'preset',
     () => (fromLink !== null || (last.own && last.preset === null) ? OWN : last.preset),
     isText,
   );
   const [own, setOwn] = useDraftField<RequestedResources>(
-    kept,
+    draft,
     'own',
     () => ({ base: formResourcesOf(fromLink ?? last.own ?? {}), typed: {} }),
     isRequestedResources,
   );
   const [accountAndQos, setAccountAndQos] = useDraftField<AccountAndQos>(
-    kept,
+    draft,
     'more',
     () => accountAndQosOf(fromLink ?? {}),
     isAccountAndQos,
@@ -193,14 +193,15 @@ function useResources(
   const offers = presets.flatMap((preset, index): Offer[] => {
     const completed = completedPresets[index];
     if (completed === undefined) return [];
-    const draft = toDraft(completed.resources, formResourcesOf(preset.resources), cluster);
-    return [{ preset, draft, problem: translate(completed.errors[0]?.message) }];
+    const values = toValues(completed.resources, formResourcesOf(preset.resources), cluster);
+    return [{ preset, values, problem: translate(completed.errors[0]?.message) }];
   });
   const offer =
     chosen === OWN || environment === undefined
       ? undefined
       : firstPreset(offers, environment, chosen);
-  const draft = offer?.draft ?? toDraft(completedOwn.resources, toExplicitResources(own), cluster);
+  const values =
+    offer?.values ?? toValues(completedOwn.resources, toExplicitResources(own), cluster);
   const setOwnResources = (resources: ExplicitResources): void => {
     setOwn({ base: formResourcesOf(resources), typed: {} });
     choose(OWN);
@@ -208,7 +209,7 @@ function useResources(
   const resources: ResourcesState = {
     offers,
     preset: offer?.preset,
-    draft,
+    values,
     errors: [...(offer ? [] : completedOwn.errors), ...answer.errors],
     current,
     explicit: offer ? formResourcesOf(offer.preset.resources) : toExplicitResources(own),
@@ -221,11 +222,11 @@ function useResources(
           : null,
     },
     choosePreset: (name) => {
-      if (name === OWN) setOwnResources(draft);
+      if (name === OWN) setOwnResources(values);
       else choose(name);
     },
     setOwn: (next) =>
-      setOwn(({ base, typed }) => ({ base, typed: { ...typed, ...changesOf(draft, next) } })),
+      setOwn(({ base, typed }) => ({ base, typed: { ...typed, ...changesOf(values, next) } })),
     setOwnResources,
     setAll: (all) => {
       setOwnResources(all);
@@ -245,9 +246,9 @@ export function useStartForm(
   const { data: limits } = useQuery(myLimitsQuery);
   const { username } = useMe();
   const [last] = useState(() => loadLastStart(username));
-  const kept = useFormDraft('start', Object.keys(link).length > 0);
+  const draft = useFormDraft('start', Object.keys(link).length > 0);
   const [environmentName, setEnvironmentName] = useDraftField<string | undefined>(
-    kept,
+    draft,
     'environment',
     () => firstAvailable(environments, link.environment, last.environment)?.name,
     (value): value is string => environments.some((e) => e.name === value && e.available),
@@ -256,27 +257,27 @@ export function useStartForm(
     link.environment === undefined ? null : { by: 'link', name: link.environment },
   );
   const environment = environments.find((e) => e.name === environmentName);
-  const [name, setName] = useDraftField(kept, 'name', () => '', isText);
+  const [name, setName] = useDraftField(draft, 'name', () => '', isText);
   const { resources, failure, retry } = useResources(
     environment,
     name.trim(),
     linkResources(link),
     last,
-    kept,
+    draft,
   );
-  const { starter, choose: chooseStarter } = useStarter(environment, link.starter, kept);
-  const [refusal, setRefusal] = useState<unknown>(null);
+  const { starter, choose: chooseStarter } = useStarter(environment, link.starter, draft);
+  const [submitError, setSubmitError] = useState<unknown>(null);
   if (resources === null) return { start: null, failure, retry };
-  const { preset, draft, current } = resources;
+  const { preset, values, current } = resources;
 
-  const empty = emptyProblems(draft);
-  // After a refusal, the refusal is newer than the answer to earlier values.
-  const errors = refusal !== null && !current ? [] : resources.errors;
-  const problems = resourceProblems(errors);
-  const nameProblem = messageAt(errors, 'name');
+  const empty = checkEmpty(values);
+  // After an error, the error is newer than the answer to earlier values.
+  const errors = submitError !== null && !current ? [] : resources.errors;
+  const fieldErrors = toResourceErrors(errors);
+  const nameError = messageAt(errors, 'name');
   const noSession = translate(limits?.no_session) ?? null;
   // Values that the portal has not validated yet don't block: it validates them at submission.
-  const isInvalid = current && (Object.keys(problems).length > 0 || nameProblem !== undefined);
+  const isInvalid = current && (Object.keys(fieldErrors).length > 0 || nameError !== undefined);
 
   const toRequest = (values: SessionRequest['resources']): SessionRequest => ({
     environment: environment?.name ?? '',
@@ -285,11 +286,11 @@ export function useStartForm(
     ...(starter === null ? {} : { starter }),
   });
 
-  /** Wrap a setter so that it also clears the last refusal. */
+  /** Wrap a setter so that it also clears the last error. */
   const change =
     <T>(set: (value: T) => void) =>
     (value: T): void => {
-      setRefusal(null);
+      setSubmitError(null);
       set(value);
     };
 
@@ -302,8 +303,8 @@ export function useStartForm(
     preset: preset?.name ?? OWN,
     choosePreset: change(resources.choosePreset),
     ownNumbers: preset === undefined,
-    draft,
-    setDraft: change(resources.setOwn),
+    values,
+    setValues: change(resources.setOwn),
     setOwnResources: change((own: SomeResources) => resources.setOwnResources(own)),
     fillIn: change((values: InitialValues) => {
       const chosen = firstAvailable(environments, values.environment, environmentName);
@@ -311,29 +312,29 @@ export function useStartForm(
       setEnvironmentName(chosen?.name);
       setRequested({ by: 'setup', name: values.environment });
     }),
-    problems: { ...problems, ...empty, ...resourceRefusals(refusal) },
+    fieldErrors: { ...fieldErrors, ...empty, ...resourceErrorsOf(submitError) },
     noSession,
     name,
     setName: change(setName),
-    nameProblem: fieldMessage(refusal, 'name') ?? nameProblem ?? null,
+    nameError: fieldMessage(submitError, 'name') ?? nameError ?? null,
     starter,
     setStarter: change(chooseStarter),
-    starterProblem: fieldMessage(refusal, 'starter') ?? null,
+    starterError: fieldMessage(submitError, 'starter') ?? null,
     blocked: isInvalid || Object.keys(empty).length > 0 || noSession !== null,
-    refusal,
-    refuse: (error) => {
-      setRefusal(error);
+    submitError,
+    showSubmitError: (error) => {
+      setSubmitError(error);
       // While it was submitted, the session itself used its name and counted against the limits.
       resources.outdate();
       void queryClient.invalidateQueries(myLimitsQuery);
-      if (Object.keys(resourceRefusals(error)).length > 0) resources.setOwnResources(draft);
+      if (Object.keys(resourceErrorsOf(error)).length > 0) resources.setOwnResources(values);
     },
-    request: () => toRequest(current ? toResources(draft) : resources.explicit),
+    request: () => toRequest(current ? toResources(values) : resources.explicit),
     typed: () => toRequest(resources.explicit),
-    kept,
+    draft,
     done: () => {
       saveLastStart(username, { environment: environment?.name ?? null, ...resources.chosen });
-      kept.drop();
+      draft.drop();
     },
   };
   return { start, failure: null, retry };

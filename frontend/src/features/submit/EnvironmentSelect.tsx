@@ -8,12 +8,12 @@ import { translate, translateExact } from '@/i18n/translate';
 interface Props {
   choices: readonly Environment[];
   chosen: string;
-  problem: string | undefined;
+  error: string | undefined;
   onChoose: (name: string) => void;
 }
 
 /** The choice of a template's environment. */
-export function EnvironmentSelect({ choices, chosen, problem, onChoose }: Props) {
+export function EnvironmentSelect({ choices, chosen, error, onChoose }: Props) {
   return (
     <fieldset className={startClasses.group}>
       <legend>
@@ -26,7 +26,7 @@ export function EnvironmentSelect({ choices, chosen, problem, onChoose }: Props)
         maw={420}
         value={chosen}
         onChange={(event) => onChoose(event.currentTarget.value)}
-        error={problem}
+        error={error}
         data={choices.map(({ name, title }) => ({ value: name, label: translateExact(title) }))}
       />
     </fieldset>

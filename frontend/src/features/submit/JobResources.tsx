@@ -4,10 +4,10 @@ import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import type { Purpose } from '@/features/start/completion';
 import { ResourceFields } from '@/features/start/ResourceFields';
-import type { Problems } from '@/features/start/requestedResources';
+import type { ResourceErrors } from '@/features/start/requestedResources';
 import classes from '@/features/start/StartPage.module.css';
 import { lazyPart } from '@/ui/lazyPart';
-import type { JobDraft } from './request';
+import type { JobResourceValues } from './request';
 
 const ChoiceWaits = lazyPart(
   async () => (await import('@/features/start/ChoiceWaits')).ChoiceWaits,
@@ -16,12 +16,12 @@ const ChoiceWaits = lazyPart(
 interface Props {
   cluster: Cluster;
   purpose: Purpose;
-  draft: JobDraft;
-  problems: Problems;
-  onChange: (draft: JobDraft) => void;
+  values: JobResourceValues;
+  fieldErrors: ResourceErrors;
+  onChange: (values: JobResourceValues) => void;
 }
 
-export function JobResources({ cluster, purpose, draft, problems, onChange }: Props) {
+export function JobResources({ cluster, purpose, values, fieldErrors, onChange }: Props) {
   return (
     <fieldset className={classes.group}>
       <legend>
@@ -29,17 +29,17 @@ export function JobResources({ cluster, purpose, draft, problems, onChange }: Pr
       </legend>
       <ResourceFields
         cluster={cluster}
-        draft={draft.node}
-        problems={problems}
-        onChange={(node) => onChange({ ...draft, node })}
+        values={values.node}
+        fieldErrors={fieldErrors}
+        onChange={(node) => onChange({ ...values, node })}
         nodes={{
-          value: draft.nodes,
-          onChange: (nodes) => onChange({ ...draft, nodes }),
+          value: values.nodes,
+          onChange: (nodes) => onChange({ ...values, nodes }),
         }}
       />
-      {(draft.nodes ?? 1) === 1 && (
+      {(values.nodes ?? 1) === 1 && (
         <Suspense>
-          <ChoiceWaits cluster={cluster} draft={draft.node} purpose={purpose} withTypes />
+          <ChoiceWaits cluster={cluster} values={values.node} purpose={purpose} withTypes />
         </Suspense>
       )}
     </fieldset>

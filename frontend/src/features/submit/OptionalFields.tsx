@@ -16,11 +16,11 @@ const isOptionalValues = isLike<OptionalValues>({ name: isText, logdir: isText }
 
 /** Keep the optional fields, with an earlier job's name as the initial one. */
 export function useOptionalFields(
-  kept: FormDraft,
+  draft: FormDraft,
   from: JobDetail | undefined,
 ): [OptionalValues, Put<OptionalValues>] {
   return useDraftField(
-    kept,
+    draft,
     'more',
     () => ({ name: from?.name ?? '', logdir: '' }),
     isOptionalValues,
@@ -31,14 +31,14 @@ interface Props {
   value: OptionalValues;
   /** the name of a job without an own one */
   defaultName: string;
-  problems: Record<string, string>;
+  fieldErrors: Record<string, string>;
   onChange: (value: OptionalValues) => void;
 }
 
 const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const;
 
 /** A job's name and TensorBoard's folder. */
-export function OptionalFields({ value, defaultName, problems, onChange }: Props) {
+export function OptionalFields({ value, defaultName, fieldErrors, onChange }: Props) {
   return (
     <fieldset className={startClasses.group}>
       <legend>
@@ -50,7 +50,7 @@ export function OptionalFields({ value, defaultName, problems, onChange }: Props
           placeholder={defaultName}
           value={value.name}
           onChange={(event) => onChange({ ...value, name: event.currentTarget.value })}
-          error={problems.name}
+          error={fieldErrors.name}
           autoComplete="off"
         />
         <TextInput
@@ -59,7 +59,7 @@ export function OptionalFields({ value, defaultName, problems, onChange }: Props
           placeholder={t`the job's own`}
           value={value.logdir}
           onChange={(event) => onChange({ ...value, logdir: event.currentTarget.value })}
-          error={problems.logdir}
+          error={fieldErrors.logdir}
         />
       </div>
     </fieldset>

@@ -8,7 +8,7 @@ import classes from './SubmitPage.module.css';
 interface Props {
   field: Field;
   value: Typed;
-  problem: string | undefined;
+  error: string | undefined;
   onChange: (value: Typed) => void;
 }
 
@@ -43,8 +43,8 @@ function description(field: Field): string | undefined {
 }
 
 /** The input of one parameter, by its field's widget. */
-export function ParameterField({ field, value, problem, onChange }: Props) {
-  const common = { label: label(field), description: description(field), error: problem };
+export function ParameterField({ field, value, error, onChange }: Props) {
+  const common = { label: label(field), description: description(field), error };
   if (typeof value === 'boolean')
     return (
       <Checkbox

@@ -8,16 +8,16 @@ import type { ParametersState } from './useTemplateForm';
 
 interface Props {
   typed: ParametersState;
-  problems: Record<string, string>;
+  fieldErrors: Record<string, string>;
   /** the number of array tasks; null if the job is no array */
   tasks: number | null;
   submitting: Submitting;
 }
 
 /** The fields of a template's parameters, and the resulting number of tasks. */
-export function ParameterFields({ typed, problems, tasks, submitting }: Props) {
+export function ParameterFields({ typed, fieldErrors, tasks, submitting }: Props) {
   const { fields, values, isTouched } = typed;
-  const { refusal, tried, change } = submitting;
+  const { submitErrors, tried, change } = submitting;
   const type = change(typed.type);
   if (fields.length === 0) return null;
   return (
@@ -31,9 +31,9 @@ export function ParameterFields({ typed, problems, tasks, submitting }: Props) {
             key={field.name}
             field={field}
             value={values[field.name] ?? ''}
-            problem={
-              refusal.parameters[field.name] ??
-              (tried || isTouched(field.name) ? problems[field.name] : undefined)
+            error={
+              submitErrors.parameters[field.name] ??
+              (tried || isTouched(field.name) ? fieldErrors[field.name] : undefined)
             }
             onChange={(value) => type({ name: field.name, value })}
           />

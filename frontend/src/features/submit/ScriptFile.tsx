@@ -29,7 +29,7 @@ interface Props {
 
 /** An area for a file that starts the form: dropped, or chosen with the button. */
 export function ScriptFile({ onScript, children }: Props) {
-  const { begin, sending, problem } = useScriptFile(onScript);
+  const { begin, sending, error } = useScriptFile(onScript);
   const first = useRef(begin);
   useEffect(() => void first.current(takeDropped()), []);
   const drop = useDropArea(true, ({ files }) => void begin([...files]));
@@ -49,9 +49,9 @@ export function ScriptFile({ onScript, children }: Props) {
               </Button>
             )}
           </FileButton>
-          {(problem !== null || sending) && (
+          {(error !== null || sending) && (
             <div className={classes.fileResult}>
-              {problem !== null && <Notice tone="error">{problem}</Notice>}
+              {error !== null && <Notice tone="error">{error}</Notice>}
               {sending && (
                 <Suspense>
                   <UploadList />
@@ -70,7 +70,7 @@ function useScriptFile(onScript: OnScript) {
   const { username } = useMe();
   const navigate = useNavigate();
   const [sending, setSending] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
   const shown = useRef(true);
   useEffect(() => {
     shown.current = true;
@@ -88,7 +88,7 @@ function useScriptFile(onScript: OnScript) {
     const item = await uploads.ended(key);
     if (!shown.current) return null;
     setSending(false);
-    if (item?.state === 'failed') setProblem(item.message);
+    if (item?.state === 'failed') setError(item.message);
     return item?.state === 'done' ? item.path : null;
   };
 
@@ -117,11 +117,11 @@ function useScriptFile(onScript: OnScript) {
   const begin = async (files: readonly File[]): Promise<void> => {
     const [file] = files;
     if (file === undefined || sending) return;
-    setProblem(files.length > 1 ? t`A job starts with one file. Choose one of them.` : null);
+    setError(files.length > 1 ? t`A job starts with one file. Choose one of them.` : null);
     if (files.length === 1)
       await start(file).catch((error: unknown) =>
-        setProblem(fieldMessage(error, 'script') ?? errorMessage(error)),
+        setError(fieldMessage(error, 'script') ?? errorMessage(error)),
       );
   };
-  return { begin, sending, problem };
+  return { begin, sending, error };
 }

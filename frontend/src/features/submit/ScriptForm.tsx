@@ -24,8 +24,8 @@ interface Props extends Begin {
 export function ScriptForm({ onStartOver, ...begin }: Props) {
   const { cluster, from } = begin;
   const form = useScriptForm(begin);
-  const { kept, resources, submitting } = form;
-  const { refusal, change } = submitting;
+  const { draft, resources, submitting } = form;
+  const { submitErrors, change } = submitting;
   return (
     <form
       ref={submitting.form}
@@ -33,7 +33,7 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
       onSubmit={submitting.submit}
       noValidate
     >
-      <RestoredNotice draft={kept} onStartOver={onStartOver} />
+      <RestoredNotice draft={draft} onStartOver={onStartOver} />
       {form.report && (
         <Suspense>
           <ImportReport options={form.report.options} />
@@ -43,17 +43,17 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
       <JobResources
         cluster={cluster}
         purpose={form.purpose}
-        draft={resources.draft}
-        problems={{
-          ...submitting.shown(resources.problems, resources.current),
-          ...refusal.resources,
+        values={resources.values}
+        fieldErrors={{
+          ...submitting.shown(resources.fieldErrors, resources.current),
+          ...submitErrors.resources,
         }}
         onChange={change(resources.set)}
       />
       <OptionalFields
         value={form.optionalValues}
         defaultName="script"
-        problems={refusal.others}
+        fieldErrors={submitErrors.others}
         onChange={change(form.setOptionalValues)}
       />
       <SizingHint
@@ -68,7 +68,7 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
         purpose={form.purpose}
         onChoose={change(resources.set)}
         label={t`Submit job`}
-        kept={kept}
+        draft={draft}
         onStartOver={onStartOver}
       />
     </form>
@@ -78,7 +78,7 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
 /** The script and its environment. */
 function ScriptFields({ form }: { form: ReturnType<typeof useScriptForm> }) {
   const { available, chosen, setChosen, script, setScript, empty, submitting } = form;
-  const { refusal, tried, change } = submitting;
+  const { submitErrors, tried, change } = submitting;
   return (
     <div className={classes.scriptFields}>
       {script !== form.report?.script && (
@@ -90,7 +90,7 @@ function ScriptFields({ form }: { form: ReturnType<typeof useScriptForm> }) {
         description={t`Starts with #!; otherwise bash runs it. Set the resources below; #SBATCH lines for them are rejected.`}
         value={script}
         onChange={change(setScript)}
-        error={refusal.others.script ?? (tried ? empty : undefined)}
+        error={submitErrors.others.script ?? (tried ? empty : undefined)}
       />
       <NativeSelect
         label={t`Environment`}
@@ -98,7 +98,7 @@ function ScriptFields({ form }: { form: ReturnType<typeof useScriptForm> }) {
         maw={420}
         value={chosen}
         onChange={(event) => change(setChosen)(event.currentTarget.value)}
-        error={refusal.others.environment}
+        error={submitErrors.others.environment}
         data={[
           { value: '', label: t`None: only the node’s own software` },
           ...available.map(({ name, title }) => ({ value: name, label: translateExact(title) })),

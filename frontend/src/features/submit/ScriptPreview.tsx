@@ -17,7 +17,7 @@ interface Props {
 export function ScriptPreview({ rendering, valid }: Props) {
   const [open, setOpen] = useState(false);
   const { answer, failure } = rendering;
-  const error = failure ?? answer?.refusal;
+  const error = failure ?? answer?.error;
   return (
     <Fold summary={t`Batch script`} open={open} onTurn={setOpen}>
       {!valid && (

@@ -16,19 +16,19 @@ interface Props {
   purpose: Purpose;
   onChoose: ResourcesState['set'];
   label: string;
-  kept: FormDraft;
+  draft: FormDraft;
   onStartOver: () => void;
 }
 
 /** The submit button with the start estimate. */
 export function SubmitFoot(props: Props) {
-  const { submitting, resources, purpose, onChoose, label, kept, onStartOver } = props;
-  const { draft, requested, problems } = resources;
+  const { submitting, resources, purpose, onChoose, label, draft, onStartOver } = props;
+  const { values, requested, fieldErrors } = resources;
   return (
     <>
-      {submitting.refusal.general && (
+      {submitting.submitErrors.general && (
         <div data-problem tabIndex={-1}>
-          <Notice tone="error">{submitting.refusal.general}</Notice>
+          <Notice tone="error">{submitting.submitErrors.general}</Notice>
         </div>
       )}
       <div className={classes.foot}>
@@ -40,12 +40,12 @@ export function SubmitFoot(props: Props) {
         >
           {label}
         </Button>
-        <StartOver draft={kept} onStartOver={onStartOver} />
+        <StartOver draft={draft} onStartOver={onStartOver} />
         <StartEstimate
           request={{ resources: requested, ...purpose }}
-          possible={Object.keys(problems).length === 0}
+          possible={Object.keys(fieldErrors).length === 0}
           onChoose={({ nodes, account, qos, ...node }) =>
-            onChoose({ ...draft, nodes, account, qos, node })
+            onChoose({ ...values, nodes, account, qos, node })
           }
         />
       </div>

@@ -3,7 +3,7 @@ import { cluster } from '@/testing/answers/cluster';
 import { template } from '@/testing/answers/template';
 import { templates } from '@/testing/answers/templates';
 import { isLoading, names, textOf, withRole } from '@/testing/markup';
-import { page, Refused } from '@/testing/page';
+import { ErrorAnswer, page } from '@/testing/page';
 import { answers, FULL } from '@/testing/recorded';
 
 const FORM = `/jobs/new?template=${template.name}`;
@@ -52,11 +52,11 @@ describe('a new job', () => {
       field: `parameters.${name}`,
       message: `${name} is wrong.`,
     }));
-    const refused = new Refused(422, 'Some fields are wrong.', errors);
+    const failing = new ErrorAnswer(422, 'Some fields are wrong.', errors);
     const own = encodeURIComponent(JSON.stringify({ epochs: 7 }));
     const markup = await page(`${FORM}&parameters=${own}`, {
       ...FULL,
-      answers: { ...answers, [`${TEMPLATE}/render`]: refused },
+      answers: { ...answers, [`${TEMPLATE}/render`]: failing },
     });
     expect(textOf(markup)).toContain('epochs is wrong.');
     expect(textOf(markup)).not.toContain('batch_size is wrong.');
@@ -79,7 +79,7 @@ describe('a new job', () => {
     const resources = { ...template.default_resources, partition: 'gpu', gpus: 1 };
     const asked: object[] = [];
     const markup = await page(FORM, {
-      live: { cluster: two },
+      snapshot: { cluster: two },
       answers: {
         ...answers,
         '/resources': ({ requests }: { requests: object[] }) => ({
@@ -114,12 +114,12 @@ describe('a new job', () => {
   });
 
   it('waits for the cluster', async () => {
-    expect(isLoading(await page(FORM, { live: null, early: true }))).toBe(true);
+    expect(isLoading(await page(FORM, { snapshot: null, early: true }))).toBe(true);
   });
 
   it('shows the error', async () => {
-    const refused = { ...answers, [TEMPLATE]: new Refused(403, 'Not now.') };
-    const markup = await page(FORM, { answers: refused });
+    const failing = { ...answers, [TEMPLATE]: new ErrorAnswer(403, 'Not now.') };
+    const markup = await page(FORM, { answers: failing });
     expect(withRole(markup, 'alert').join()).toContain('Not now.');
     expect(names(markup, 'button')).not.toContain('Submit job');
   });

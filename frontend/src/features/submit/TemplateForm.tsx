@@ -23,8 +23,8 @@ interface Props extends Begin {
 export function TemplateForm({ onStartOver, ...begin }: Props) {
   const { template, cluster, from, filled } = begin;
   const form = useTemplateForm(begin);
-  const { kept, typed, choice, resources, submitting } = form;
-  const { refusal, change } = submitting;
+  const { draft, typed, choice, resources, submitting } = form;
+  const { submitErrors, change } = submitting;
   const tasks = form.rendering.answer?.tasks ?? null;
   return (
     <form
@@ -33,7 +33,7 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
       onSubmit={submitting.submit}
       noValidate
     >
-      <RestoredNotice draft={kept} onStartOver={onStartOver} />
+      <RestoredNotice draft={draft} onStartOver={onStartOver} />
       <Notices
         template={template}
         byLink={filled.parameters !== undefined}
@@ -43,13 +43,13 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
         <EnvironmentSelect
           choices={choice.choices}
           chosen={choice.chosen}
-          problem={refusal.others.environment}
+          error={submitErrors.others.environment}
           onChoose={change(choice.choose)}
         />
       )}
       <ParameterFields
         typed={typed}
-        problems={submitting.shown(form.problems, form.rendering.current)}
+        fieldErrors={submitting.shown(form.fieldErrors, form.rendering.current)}
         tasks={tasks}
         submitting={submitting}
       />
@@ -62,17 +62,17 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
       <JobResources
         cluster={cluster}
         purpose={form.purpose}
-        draft={resources.draft}
-        problems={{
-          ...submitting.shown(resources.problems, resources.current),
-          ...refusal.resources,
+        values={resources.values}
+        fieldErrors={{
+          ...submitting.shown(resources.fieldErrors, resources.current),
+          ...submitErrors.resources,
         }}
         onChange={change(resources.set)}
       />
       <OptionalFields
         value={form.optionalValues}
         defaultName={template.name}
-        problems={refusal.others}
+        fieldErrors={submitErrors.others}
         onChange={change(form.setOptionalValues)}
       />
       <ScriptPreview rendering={form.rendering} valid={form.valid} />
@@ -81,7 +81,7 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
         resources={resources}
         purpose={form.purpose}
         onChoose={change(resources.set)}
-        kept={kept}
+        draft={draft}
         onStartOver={onStartOver}
         label={submitLabel(tasks)}
       />

@@ -17,7 +17,7 @@ export interface Rendered {
   script: string | null;
   /** the number of array tasks; null if the job is no array */
   tasks: number | null;
-  refusal: ApiError | null;
+  error: ApiError | null;
 }
 
 async function render(name: string, body: Rendering): Promise<Rendered> {
@@ -26,11 +26,11 @@ async function render(name: string, body: Rendering): Promise<Rendered> {
     const { script, array } = await unwrap(
       api.POST('/api/v1/templates/{name}/render', { params, body }),
     );
-    return { script, tasks: array, refusal: null };
+    return { script, tasks: array, error: null };
   } catch (error) {
-    // A refusal is an answer, too: the form shows it until the next one.
+    // A rejection is an answer, too: the form shows it until the next one.
     if (error instanceof ApiError && error.status === 422)
-      return { script: null, tasks: null, refusal: error };
+      return { script: null, tasks: null, error };
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '@/api/problem';
 import type { Cluster, Resources, Template } from '@/api/types';
-import { refusalOf, toJobDraft, toJobResources } from './request';
+import { assignErrors, toJobResources, toJobValues } from './request';
 import { findTemplates } from './templates';
 
 const cluster = {
@@ -20,13 +20,13 @@ const COMPLETED: Resources = {
 describe('resources', () => {
   it('have the account and QOS of an earlier job only', () => {
     const explicit = { account: 'physics', qos: 'long' };
-    const draft = toJobDraft(COMPLETED, explicit, cluster);
-    expect(toJobResources(draft)).toMatchObject({ ...requested, ...explicit });
-    expect(toJobDraft(COMPLETED, {}, cluster)).toMatchObject({ account: null, qos: null });
+    const values = toJobValues(COMPLETED, explicit, cluster);
+    expect(toJobResources(values)).toMatchObject({ ...requested, ...explicit });
+    expect(toJobValues(COMPLETED, {}, cluster)).toMatchObject({ account: null, qos: null });
   });
 });
 
-describe('refusalOf', () => {
+describe('assignErrors', () => {
   const error = (...fields: [string, string][]) =>
     new ApiError(
       422,
@@ -36,12 +36,12 @@ describe('refusalOf', () => {
     );
 
   it('assigns each message to its field, even with equal names', () => {
-    const refusal = refusalOf(
+    const errors = assignErrors(
       error(['parameters.name', 'p'], ['name', 'n'], ['resources.cpus', 'c']),
       ['name'],
       ['name', 'logdir'],
     );
-    expect(refusal).toEqual({
+    expect(errors).toEqual({
       parameters: { name: 'p' },
       resources: { cpus: 'c' },
       others: { name: 'n' },
@@ -50,14 +50,14 @@ describe('refusalOf', () => {
   });
 
   it('combines errors without a field', () => {
-    expect(refusalOf(error(['resources.account', 'No such account.']), [], []).general).toBe(
+    expect(assignErrors(error(['resources.account', 'No such account.']), [], []).general).toBe(
       'No such account.',
     );
-    expect(refusalOf(error(['parameters.gone', 'No such parameter.']), [], []).general).toBe(
+    expect(assignErrors(error(['parameters.gone', 'No such parameter.']), [], []).general).toBe(
       'No such parameter.',
     );
-    expect(refusalOf(error(), [], []).general).toBe('Some of this is wrong.');
-    expect(refusalOf(new TypeError('x'), [], []).general).not.toBeNull();
+    expect(assignErrors(error(), [], []).general).toBe('Some of this is wrong.');
+    expect(assignErrors(new TypeError('x'), [], []).general).not.toBeNull();
   });
 });
 

@@ -4,7 +4,7 @@ import { jobName, MAX_SCRIPT_BYTES, pythonScript, readStartFile } from './script
 
 const file = (name: string, ...parts: BlobPart[]): File => new File(parts, name);
 
-const refusal = (chosen: File): Promise<string> =>
+const errorOf = (chosen: File): Promise<string> =>
   readStartFile(chosen).then(
     () => '',
     (error: unknown) => errorMessage(error),
@@ -26,12 +26,12 @@ describe('a file that starts a job', () => {
   });
 
   it('is refused if it is no script', async () => {
-    expect(await refusal(file('data.csv', 'a,b'))).toContain('can’t start a job');
-    expect(await refusal(file('empty.py'))).toContain('is empty');
-    expect(await refusal(file('binary.py', 'PK\0\0'))).toContain('not a text file');
-    expect(await refusal(file('latin.sh', new Uint8Array([0xe9, 10])))).toContain('not a text');
+    expect(await errorOf(file('data.csv', 'a,b'))).toContain('can’t start a job');
+    expect(await errorOf(file('empty.py'))).toContain('is empty');
+    expect(await errorOf(file('binary.py', 'PK\0\0'))).toContain('not a text file');
+    expect(await errorOf(file('latin.sh', new Uint8Array([0xe9, 10])))).toContain('not a text');
     const long = 'é'.repeat(MAX_SCRIPT_BYTES);
-    expect(await refusal(file('long.sh', long))).toContain('at most 256 KB');
+    expect(await errorOf(file('long.sh', long))).toContain('at most 256 KB');
   });
 
   it('may be large, if it is uploaded', async () => {

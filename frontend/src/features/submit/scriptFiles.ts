@@ -34,7 +34,7 @@ export type StartFile =
   | { kind: 'text'; text: string }
   | { kind: Exclude<FileKind, 'shell'>; text?: undefined };
 
-const refuse = (message: string): never => {
+const fail = (message: string): never => {
   throw new ApiError(0, 'no-script', message);
 };
 
@@ -46,12 +46,12 @@ export async function readStartFile(file: File): Promise<StartFile> {
   const { name, size } = file;
   const kind = kindOfName(name);
   if (kind === undefined)
-    return refuse(t`“${name}” can’t start a job. Choose a .py, .sh or .ipynb file.`);
-  if (size === 0) return refuse(t`“${name}” is empty.`);
+    return fail(t`“${name}” can’t start a job. Choose a .py, .sh or .ipynb file.`);
+  if (size === 0) return fail(t`“${name}” is empty.`);
   if (kind === 'notebook') return { kind };
   const isLong = size > MAX_SCRIPT_BYTES;
   if (kind === 'shell' && isLong)
-    return refuse(
+    return fail(
       t`“${name}” has ${{ size: sizeText(size) }}; a script has at most ${{ limit: sizeText(MAX_SCRIPT_BYTES) }}.`,
     );
   const text = await readText(file);
@@ -67,7 +67,7 @@ async function readText(file: File): Promise<string> {
     .slice(0, MAX_SCRIPT_BYTES)
     .arrayBuffer()
     .catch(() => null);
-  if (bytes === null) return refuse(t`The file could not be read on your computer.`);
+  if (bytes === null) return fail(t`The file could not be read on your computer.`);
   try {
     // A long file may end within a character.
     const stream = file.size > MAX_SCRIPT_BYTES;
@@ -76,5 +76,5 @@ async function readText(file: File): Promise<string> {
   } catch {
     // not UTF-8
   }
-  return refuse(t`“${{ name: file.name }}” is not a text file in UTF-8.`);
+  return fail(t`“${{ name: file.name }}” is not a text file in UTF-8.`);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cluster, Resources, Sizing } from '@/api/types';
-import { toJobDraft } from './request';
+import { toJobValues } from './request';
 import { hasOtherShape, isSized, suggestedFields, withSuggestions } from './sizing';
 import { fieldsText, hintTexts } from './sizingTexts';
 
@@ -19,7 +19,7 @@ const RESOURCES: Resources = {
   account: null,
   qos: null,
 };
-const base = toJobDraft(RESOURCES, {}, cluster);
+const base = toJobValues(RESOURCES, {}, cluster);
 
 const SIZED_CPUS = { used: 1.23, asked: 8, suggested: 2, exceeded: false };
 const SIZING: Sizing = {
@@ -30,17 +30,17 @@ const SIZING: Sizing = {
 };
 
 /** The portal's answer, with errors for these fields. */
-const completedWith = (sizing: Sizing, ...refused: string[]) => ({
+const completedWith = (sizing: Sizing, ...rejected: string[]) => ({
   requested: withSuggestions({}, sizing)[1] ?? {},
   resources: RESOURCES,
-  errors: refused.map((name) => ({ field: `resources.${name}`, message: 'Too much.' })),
+  errors: rejected.map((name) => ({ field: `resources.${name}`, message: 'Too much.' })),
 });
 
 describe('suggestions', () => {
   it('are the fields that differ', () => {
     const fields = suggestedFields(SIZING, base, completedWith(SIZING));
     expect(fields).toEqual({ cpus: 2, memory_gb: 4, time_limit_minutes: 45 });
-    const sized = toJobDraft(RESOURCES, fields, cluster);
+    const sized = toJobValues(RESOURCES, fields, cluster);
     expect(isSized(sized, fields)).toBe(true);
     expect(isSized(base, fields)).toBe(false);
   });

@@ -2,12 +2,12 @@
 import { messageAt } from '@/api/problem';
 import type { Sizing } from '@/api/types';
 import type { Completed } from '@/features/start/completion';
-import type { Draft, ExplicitResources } from '@/features/start/requestedResources';
-import type { JobDraft } from './request';
+import type { ExplicitResources, ResourceValues } from '@/features/start/requestedResources';
+import type { JobResourceValues } from './request';
 
 export const SIZED = ['memory_gb', 'cpus', 'time_limit_minutes'] as const;
 export type Sized = (typeof SIZED)[number];
-export type SizedFields = Partial<Pick<Draft, Sized>>;
+export type SizedFields = Partial<Pick<ResourceValues, Sized>>;
 
 /** The source of the resources that the suggestions replace. */
 export type ComparedWith = 'template' | 'job' | 'script';
@@ -25,7 +25,7 @@ export function withSuggestions(
 /** Return the suggestions that differ from `before` and that the portal accepts in `checked`. */
 export function suggestedFields(
   sizing: Sizing | undefined,
-  before: JobDraft,
+  before: JobResourceValues,
   checked: Completed | undefined,
 ): SizedFields {
   const accepted: SizedFields = {};
@@ -39,9 +39,9 @@ export function suggestedFields(
   return accepted;
 }
 
-export const isSized = ({ node }: JobDraft, fields: SizedFields): boolean =>
+export const isSized = ({ node }: JobResourceValues, fields: SizedFields): boolean =>
   SIZED.every((field) => !(field in fields) || node[field] === fields[field]);
 
 /** Return whether GPUs or nodes differ from those of the earlier runs: usage may then, too. */
-export const hasOtherShape = (draft: JobDraft, base: JobDraft): boolean =>
-  draft.node.gpus !== base.node.gpus || draft.nodes !== base.nodes;
+export const hasOtherShape = (values: JobResourceValues, base: JobResourceValues): boolean =>
+  values.node.gpus !== base.node.gpus || values.nodes !== base.nodes;

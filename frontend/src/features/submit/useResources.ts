@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Cluster, Resources, Sizing, SomeResources } from '@/api/types';
 import { completionQuery, type Purpose } from '@/features/start/completion';
-import { resourceProblems } from '@/features/start/refusal';
+import { toResourceErrors } from '@/features/start/formErrors';
 import {
   changesOf,
+  checkEmpty,
   type ExplicitResources,
-  emptyProblems,
   isExplicitResources,
-  type Problems,
+  type ResourceErrors,
   toExplicitResources,
 } from '@/features/start/requestedResources';
 import { orNull } from '@/lib/drafts';
 import { useAnswer } from '@/lib/useAnswer';
 import { type FormDraft, useDraftField } from '@/lib/useFormDraft';
-import { flattenDraft, type JobDraft, toJobDraft, toJobResources } from './request';
+import { flattenValues, type JobResourceValues, toJobResources, toJobValues } from './request';
 import {
   hasOtherShape,
   isSized,
@@ -23,12 +23,12 @@ import {
 } from './sizing';
 
 export interface ResourcesState {
-  draft: JobDraft;
-  set: (draft: JobDraft) => void;
+  values: JobResourceValues;
+  set: (values: JobResourceValues) => void;
   /** sets these fields only */
   fill: (fields: ExplicitResources) => void;
   /** errors of the portal's last answer and of missing numbers */
-  problems: Problems;
+  fieldErrors: ResourceErrors;
   /** whether that answer is to exactly these values */
   current: boolean;
   /** nothing is missing, and the portal has not refused exactly these values */
@@ -46,9 +46,9 @@ export interface ResourcesState {
 export interface SizedState {
   /** the suggestions; empty if there are none */
   fields: SizedFields;
-  /** whether the draft has the suggested values */
+  /** whether the form has the suggested values */
   applied: boolean;
-  /** whether the draft's GPUs or nodes differ from those of the earlier runs */
+  /** whether its GPUs or nodes differ from those of the earlier runs */
   otherShape: boolean;
   apply: () => void;
   /** restores the values without suggestions */
@@ -66,23 +66,23 @@ interface Initial {
   sizing?: Sizing | undefined;
   /** whether the suggestions are applied initially */
   applySizing?: boolean;
-  kept: FormDraft;
+  draft: FormDraft;
 }
 
 const NONE: ExplicitResources = {};
 
 /** Keep the resources in a job's form. */
 export function useResources(initial: Initial): ResourcesState {
-  const { purpose, defaults, earlier, cluster, sizing, applySizing = false, kept } = initial;
+  const { purpose, defaults, earlier, cluster, sizing, applySizing = false, draft } = initial;
   const base = earlier ?? NONE;
   const completion = useQuery(completionQuery(purpose, withSuggestions(base, sizing)));
   const [completedBase, suggested] = completion.data?.items ?? [];
   const baseResources = completedBase?.resources ?? earlier ?? defaults;
-  const before = toJobDraft(baseResources, base, cluster);
+  const before = toJobValues(baseResources, base, cluster);
   const fields = suggestedFields(sizing, before, suggested);
   // Until a field is changed, the form follows suggestions, which may arrive after it is shown.
   const [own, setOwn] = useDraftField<ExplicitResources | null>(
-    kept,
+    draft,
     'resources',
     () => null,
     orNull(isExplicitResources),
@@ -93,25 +93,25 @@ export function useResources(initial: Initial): ResourcesState {
     completionQuery(purpose, [request]),
   );
   const [completed] = answer?.items ?? [];
-  const draft = toJobDraft(completed?.resources ?? baseResources, explicit, cluster);
-  const empty = emptyProblems({ ...draft.node, nodes: draft.nodes });
-  const problems = resourceProblems(completed?.errors ?? []);
-  const isInvalid = current && Object.keys(problems).length > 0;
+  const values = toJobValues(completed?.resources ?? baseResources, explicit, cluster);
+  const empty = checkEmpty({ ...values.node, nodes: values.nodes });
+  const fieldErrors = toResourceErrors(completed?.errors ?? []);
+  const isInvalid = current && Object.keys(fieldErrors).length > 0;
   return {
-    draft,
-    set: (next) => setOwn({ ...typed, ...changesOf(flattenDraft(draft), flattenDraft(next)) }),
+    values,
+    set: (next) => setOwn({ ...typed, ...changesOf(flattenValues(values), flattenValues(next)) }),
     fill: (fields) => setOwn({ ...typed, ...fields }),
-    problems: { ...problems, ...empty },
+    fieldErrors: { ...fieldErrors, ...empty },
     current,
     possible: Object.keys(empty).length === 0 && !isInvalid,
     // The portal completes at submission what it has not completed yet.
-    requested: current ? toJobResources(draft) : explicit,
+    requested: current ? toJobResources(values) : explicit,
     explicit,
     outdate,
     sized: {
       fields,
-      applied: isSized(draft, fields),
-      otherShape: hasOtherShape(draft, before),
+      applied: isSized(values, fields),
+      otherShape: hasOtherShape(values, before),
       apply: () => setOwn({ ...typed, ...fields }),
       restore: () =>
         setOwn(Object.fromEntries(Object.entries(typed).filter(([name]) => !(name in fields)))),

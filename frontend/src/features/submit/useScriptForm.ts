@@ -16,7 +16,7 @@ echo "${t`On $(hostname), as Slurm job $SLURM_JOB_ID`}"
 `;
 
 /** Return why a script cannot be submitted; `copied`: an earlier job's, which may be the example. */
-function scriptProblem(script: string, copied: boolean): string | undefined {
+function checkScript(script: string, copied: boolean): string | undefined {
   if (script.trim() === '') return t`Enter a script.`;
   if (script === EXAMPLE && !copied) return t`This is the example. Replace it with your script.`;
   return undefined;
@@ -50,15 +50,15 @@ function useScriptSizing(job: string | undefined, name: string, environment: str
 export function useScriptForm(begin: Begin) {
   const { environments, cluster, defaults, from, imported, isImported } = begin;
   const available = environments.filter((e) => e.available || e.name === from?.environment);
-  const kept = useFormDraft('script', from !== undefined || isImported);
+  const draft = useFormDraft('script', from !== undefined || isImported);
   const [chosen, setChosen] = useDraftField(
-    kept,
+    draft,
     'environment',
     () => from?.environment ?? '',
     (value): value is string => value === '' || available.some((e) => e.name === value),
   );
-  const [script, setScript] = useDraftField(kept, 'script', () => from?.source ?? EXAMPLE, isText);
-  const [optionalValues, setOptionalValues] = useOptionalFields(kept, from);
+  const [script, setScript] = useDraftField(draft, 'script', () => from?.source ?? EXAMPLE, isText);
+  const [optionalValues, setOptionalValues] = useOptionalFields(draft, from);
   const { data: sizing } = useScriptSizing(from?.id, optionalValues.name, chosen);
   const purpose = chosen === '' ? {} : { environment: chosen };
   const resources = useResources({
@@ -67,7 +67,7 @@ export function useScriptForm(begin: Begin) {
     earlier: from?.resources,
     cluster,
     sizing,
-    kept,
+    draft,
   });
   const [report, setReport] = useState<ScriptImport | null>(null);
   const [imports, setImports] = useState(0);
@@ -81,9 +81,9 @@ export function useScriptForm(begin: Begin) {
   // Once: what the user has changed since then is in the draft.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the form is mounted for each file
   useEffect(() => {
-    if (imported && Object.keys(kept.stored).length === 0) fill(imported);
+    if (imported && Object.keys(draft.stored).length === 0) fill(imported);
   }, []);
-  const empty = scriptProblem(script, from !== undefined);
+  const empty = checkScript(script, from !== undefined);
   const submitting = useSubmit({
     request:
       resources.possible && !empty
@@ -98,11 +98,11 @@ export function useScriptForm(begin: Begin) {
     explicit: resources.explicit,
     parameters: [],
     fields: ['script', 'environment', 'name', 'logdir'],
-    draft: kept,
+    draft,
     outdate: resources.outdate,
   });
   return {
-    kept,
+    draft,
     available,
     chosen,
     setChosen,

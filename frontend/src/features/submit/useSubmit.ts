@@ -3,8 +3,8 @@ import { type FormEvent, type RefObject, useRef, useState } from 'react';
 import type { JobRequest, SomeResources } from '@/api/types';
 import { submitJob } from '@/features/jobs/actions';
 import type { FormDraft } from '@/lib/useFormDraft';
-import { useFocusProblem } from '@/ui/focus';
-import { NO_REFUSAL, type Refusal, refusalOf } from './request';
+import { useFocusError } from '@/ui/focus';
+import { assignErrors, NO_ERRORS, type SubmitErrors } from './request';
 
 type Messages = Readonly<Record<string, string>>;
 
@@ -16,7 +16,7 @@ interface SubmitForm {
   parameters: readonly string[];
   fields: readonly string[];
   draft: FormDraft;
-  /** asks the portal again after a refusal */
+  /** asks the portal again after an error */
   outdate: () => void;
 }
 
@@ -25,15 +25,15 @@ export interface Submitting {
   busy: boolean;
   /** whether the user has tried to submit: errors of empty fields are shown from then on */
   tried: boolean;
-  refusal: Refusal;
-  /** these problems, unless the refusal is newer; `current`: they are about the submitted values */
-  shown: (problems: Messages, current: boolean) => Messages;
+  submitErrors: SubmitErrors;
+  /** these errors, unless the portal's own are newer; `current`: they are about the submitted values */
+  shown: (errors: Messages, current: boolean) => Messages;
   submit: (event: FormEvent) => void;
-  /** wraps a setter so that it also clears the last refusal */
+  /** wraps a setter so that it also clears the last errors */
   change: <T>(set: (value: T) => void) => (value: T) => void;
 }
 
-/** Submit a form and open the job's page, or show the refusal at its fields. */
+/** Submit a form and open the job's page, or show the errors at their fields. */
 export function useSubmit({
   request,
   explicit,
@@ -44,24 +44,24 @@ export function useSubmit({
 }: SubmitForm): Submitting {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
-  const focusProblem = useFocusProblem(form);
+  const focusError = useFocusError(form);
   const [busy, setBusy] = useState(false);
   const [tried, setTried] = useState(false);
-  const [refusal, setRefusal] = useState(NO_REFUSAL);
+  const [submitErrors, setSubmitErrors] = useState(NO_ERRORS);
 
   const submit = async (): Promise<void> => {
     if (busy) return;
     setTried(true);
-    if (request === null) return focusProblem();
+    if (request === null) return focusError();
     setBusy(true);
     try {
       const job = await submitJob(request, { ...request, resources: explicit });
       draft.drop();
       await navigate({ to: '/jobs/$id', params: { id: job.id } });
     } catch (error) {
-      setRefusal(refusalOf(error, parameters, fields));
+      setSubmitErrors(assignErrors(error, parameters, fields));
       outdate();
-      focusProblem();
+      focusError();
     } finally {
       setBusy(false);
     }
@@ -71,8 +71,8 @@ export function useSubmit({
     form,
     busy,
     tried,
-    refusal,
-    shown: (problems, current) => (refusal === NO_REFUSAL || current ? problems : {}),
+    submitErrors,
+    shown: (errors, current) => (submitErrors === NO_ERRORS || current ? errors : {}),
     submit: (event) => {
       // Submit events of forms in dialogs bubble to this form in React.
       if (event.target !== event.currentTarget) return;
@@ -80,7 +80,7 @@ export function useSubmit({
       void submit();
     },
     change: (set) => (value) => {
-      setRefusal(NO_REFUSAL);
+      setSubmitErrors(NO_ERRORS);
       set(value);
     },
   };

@@ -19,7 +19,7 @@ import {
 import type { Filled } from './link';
 import { toOptionalRequest, useOptionalFields } from './OptionalFields';
 import { renderQuery, sizingQuery } from './queries';
-import { refusalOf } from './request';
+import { assignErrors } from './request';
 import { useResources } from './useResources';
 import { useSubmit } from './useSubmit';
 
@@ -44,17 +44,17 @@ export interface ParametersState {
   type: (typed: { name: string; value: Typed }) => void;
 }
 
-function useParameters({ template, from, filled }: Begin, kept: FormDraft): ParametersState {
+function useParameters({ template, from, filled }: Begin, draft: FormDraft): ParametersState {
   const [fields] = useState(() => fieldsOf(template.parameters));
   const given = filled.parameters ?? from?.parameters;
   const [values, setValues] = useDraftField(
-    kept,
+    draft,
     'values',
     () => firstValues(fields, given),
     areTyped(fields),
   );
   const [touched, setTouched] = useDraftField(
-    kept,
+    draft,
     'touched',
     () => Object.keys(filled.parameters ?? {}),
     isTexts,
@@ -82,22 +82,22 @@ function useRendering(
   );
   const { answer, current } = rendering;
   const names = fields.map((field) => field.name);
-  const refused = answer?.refusal ? refusalOf(answer.refusal, names, []).parameters : {};
+  const parameterErrors = answer?.error ? assignErrors(answer.error, names, []).parameters : {};
   const empty = emptyFields(fields, values);
-  const isInvalid = current && Object.keys(refused).length > 0;
+  const isInvalid = current && Object.keys(parameterErrors).length > 0;
   return {
     rendering,
     /** messages by field */
-    problems: { ...refused, ...empty },
+    fieldErrors: { ...parameterErrors, ...empty },
     valid: Object.keys(empty).length === 0 && !isInvalid,
   };
 }
 
 /** Keep the chosen environment, for templates with several. */
-function useEnvironment({ template, environments, from, filled }: Begin, kept: FormDraft) {
+function useEnvironment({ template, environments, from, filled }: Begin, draft: FormDraft) {
   const choices = choicesOf(template, environments, from?.environment ?? null);
   const [chosen, choose] = useDraftField(
-    kept,
+    draft,
     'environment',
     () => firstChoice(template, choices, [filled.environment, from?.environment]),
     (value): value is string => choices.some(({ name }) => name === value),
@@ -118,11 +118,11 @@ function useEnvironment({ template, environments, from, filled }: Begin, kept: F
 export function useTemplateForm(begin: Begin) {
   const { template, cluster, from, filled } = begin;
   const byAddress = from !== undefined || Object.keys(filled).length > 0;
-  const kept = useFormDraft(`template ${template.name}`, byAddress);
-  const typed = useParameters(begin, kept);
-  const choice = useEnvironment(begin, kept);
+  const draft = useFormDraft(`template ${template.name}`, byAddress);
+  const typed = useParameters(begin, draft);
+  const choice = useEnvironment(begin, draft);
   const { requested } = choice;
-  const [optionalValues, setOptionalValues] = useOptionalFields(kept, from);
+  const [optionalValues, setOptionalValues] = useOptionalFields(draft, from);
   const { data: sizing } = useQuery(
     sizingQuery(
       from
@@ -138,14 +138,14 @@ export function useTemplateForm(begin: Begin) {
     cluster,
     sizing,
     applySizing: from === undefined,
-    kept,
+    draft,
   });
-  const { rendering, problems, valid } = useRendering(template, typed, {
+  const { rendering, fieldErrors, valid } = useRendering(template, typed, {
     ...requested,
     resources: resources.requested,
   });
   const possible = valid && resources.possible && template.available;
-  const allProblems = { ...problems, ...resources.problems };
+  const allErrors = { ...fieldErrors, ...resources.fieldErrors };
   const request = {
     template: template.name,
     parameters: typed.parameters,
@@ -158,14 +158,14 @@ export function useTemplateForm(begin: Begin) {
     explicit: resources.explicit,
     parameters: typed.fields.map((field) => field.name),
     fields: ['name', 'logdir', 'environment'],
-    draft: kept,
+    draft,
     outdate: resources.outdate,
   });
   return {
-    kept,
+    draft,
     purpose,
     typed,
-    problems,
+    fieldErrors,
     rendering,
     choice,
     optionalValues,
@@ -173,7 +173,7 @@ export function useTemplateForm(begin: Begin) {
     sizing,
     resources,
     /** by the last answers, even if values have changed since */
-    valid: Object.keys(allProblems).length === 0 && template.available,
+    valid: Object.keys(allErrors).length === 0 && template.available,
     submitting,
   };
 }

@@ -13,7 +13,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { errorMessage, fieldMessage } from '@/api/problem';
 import type { Shares } from '@/api/types';
-import { useFocusProblem } from '@/ui/focus';
+import { useFocusError } from '@/ui/focus';
 import { TryAgain } from '@/ui/TryAgain';
 import { useAction } from '@/ui/useAction';
 import classes from './ShareDialog.module.css';
@@ -69,24 +69,24 @@ function Form({ parent }: { parent: Parent }) {
   const [user, setUser] = useState('');
   const [group, setGroup] = useState<string | null>(null);
   const form = useRef<HTMLFormElement>(null);
-  const focusProblem = useFocusProblem(form);
-  const [problem, setProblem] = useState<string | null>(null);
+  const focusError = useFocusError(form);
+  const [message, setMessage] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const name = kind === 'user' ? user.trim() : (group ?? groups[0] ?? '');
-  const refuse = (why: string): void => {
-    setProblem(why);
-    focusProblem();
+  const showMessage = (why: string): void => {
+    setMessage(why);
+    focusError();
   };
   const add = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (busy) return;
-    if (name === '') return refuse(t`Enter a user name.`);
+    if (name === '') return showMessage(t`Enter a user name.`);
     setBusy(true);
     try {
       await share(parent, { kind, name });
       setUser('');
     } catch (error) {
-      refuse(
+      showMessage(
         fieldMessage(error, kind === 'user' ? 'username' : 'group') ??
           fieldMessage(error, 'logdir') ??
           errorMessage(error),
@@ -102,7 +102,7 @@ function Form({ parent }: { parent: Parent }) {
           aria-label={t`Share with`}
           value={kind}
           onChange={(value) => {
-            setProblem(null);
+            setMessage(null);
             setKind(value as ShareTarget['kind']);
           }}
           data={[
@@ -118,10 +118,10 @@ function Form({ parent }: { parent: Parent }) {
             label={t`User name`}
             value={user}
             onChange={(event) => {
-              setProblem(null);
+              setMessage(null);
               setUser(event.currentTarget.value);
             }}
-            error={problem}
+            error={message}
             autoComplete="off"
             autoCapitalize="none"
             spellCheck={false}
@@ -134,10 +134,10 @@ function Form({ parent }: { parent: Parent }) {
             value={name}
             data={groups}
             onChange={(event) => {
-              setProblem(null);
+              setMessage(null);
               setGroup(event.currentTarget.value);
             }}
-            error={problem}
+            error={message}
           />
         )}
         <Button type="submit" loading={busy}>

@@ -36,21 +36,21 @@ export function JobTensorboardPage() {
 /** The page that opens a running TensorBoard by its own id: the target of links without a ticket. */
 export function RunningTensorboardPage() {
   const { id } = useParams({ from: '/member/tensorboards/$id' });
-  const { problem, retry } = useRunningTensorboard(id);
+  const { message, retry } = useRunningTensorboard(id);
   const title = t`Opening TensorBoard`;
   return (
     <div className={plain.center}>
       <Paper className={classes.card}>
         <Stack gap="md">
           <PageTitle tab={title}>{title}</PageTitle>
-          {problem === null ? (
+          {message === null ? (
             <div className={classes.waiting} role="status">
               <Loader size="sm" aria-hidden="true" />
               <span>{WAITING.running}</span>
             </div>
           ) : (
             <>
-              <Notice tone="error">{problem}</Notice>
+              <Notice tone="error">{message}</Notice>
               <Button onClick={retry} w="fit-content">
                 <Trans>Try again</Trans>
               </Button>
@@ -67,7 +67,7 @@ export function RunningTensorboardPage() {
 
 /** Starts a TensorBoard if there is none, then navigates to it. */
 function StartTensorboard({ source, title }: { source: TensorboardSource; title: string }) {
-  const { phase, logdir, problem, retry } = useTensorboard(source);
+  const { phase, logdir, message, retry } = useTensorboard(source);
   const job = source.kind === 'jobs';
   return (
     <div className={plain.center}>
@@ -76,7 +76,7 @@ function StartTensorboard({ source, title }: { source: TensorboardSource; title:
           <PageTitle tab={title}>{title}</PageTitle>
           {phase === 'failed' ? (
             <>
-              <Notice tone="error">{problem}</Notice>
+              <Notice tone="error">{message}</Notice>
               <Button onClick={retry} w="fit-content">
                 <Trans>Try again</Trans>
               </Button>
@@ -84,7 +84,7 @@ function StartTensorboard({ source, title }: { source: TensorboardSource; title:
           ) : (
             <div className={classes.waiting} role="status">
               <Loader size="sm" aria-hidden="true" />
-              <span>{problem ?? WAITING[phase]}</span>
+              <span>{message ?? WAITING[phase]}</span>
             </div>
           )}
           {logdir && (

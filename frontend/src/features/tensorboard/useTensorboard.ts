@@ -10,20 +10,20 @@ const POLL_MS = 700;
 export interface TensorboardProgress {
   phase: 'asking' | 'queued' | 'starting' | 'running' | 'failed';
   logdir: string | null;
-  problem: string | null;
+  message: string | null;
   retry: () => void;
 }
 
 type Progress = Omit<TensorboardProgress, 'retry'>;
 
-const ASKING: Progress = { phase: 'asking', logdir: null, problem: null };
+const ASKING: Progress = { phase: 'asking', logdir: null, message: null };
 
 function toProgress(board: Tensorboard): Progress {
   const { logdir } = board;
   const reason = translate(board.reason);
   if (board.state === 'failed' || board.state === 'stopped')
-    return { phase: 'failed', logdir, problem: reason ?? t`TensorBoard has stopped.` };
-  return { phase: board.state, logdir, problem: board.state === 'running' ? null : reason };
+    return { phase: 'failed', logdir, message: reason ?? t`TensorBoard has stopped.` };
+  return { phase: board.state, logdir, message: board.state === 'running' ? null : reason };
 }
 
 /** The TensorBoard's session or job; `logdir` selects another folder. */
@@ -92,8 +92,8 @@ function startAndOpen(source: TensorboardSource, show: (progress: Progress) => v
     } catch (error) {
       if (stopped) return;
       const refused = error instanceof ApiError && error.status >= 400 && error.status < 500;
-      const problem = fieldMessage(error, 'logdir') ?? errorMessage(error);
-      show({ phase: refused ? 'failed' : 'starting', logdir: source.logdir ?? null, problem });
+      const message = fieldMessage(error, 'logdir') ?? errorMessage(error);
+      show({ phase: refused ? 'failed' : 'starting', logdir: source.logdir ?? null, message });
       if (!refused) later();
     }
   };
@@ -110,22 +110,22 @@ function startAndOpen(source: TensorboardSource, show: (progress: Progress) => v
 }
 
 /** Go to a running TensorBoard, the user's own or a shared one. Returns the reason if that fails. */
-export function useRunningTensorboard(id: string): { problem: string | null; retry: () => void } {
-  const [problem, setProblem] = useState<string | null>(null);
+export function useRunningTensorboard(id: string): { message: string | null; retry: () => void } {
+  const [message, setMessage] = useState<string | null>(null);
   const [attempt, setAttempt] = useState(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt starts over
   useEffect(() => {
     let cancelled = false;
-    setProblem(null);
+    setMessage(null);
     addressOf(id).then(
       ({ url }) => !cancelled && window.location.replace(url),
-      (error: unknown) => !cancelled && setProblem(errorMessage(error)),
+      (error: unknown) => !cancelled && setMessage(errorMessage(error)),
     );
     return () => {
       cancelled = true;
     };
   }, [id, attempt]);
-  return { problem, retry: useCallback(() => setAttempt((n) => n + 1), []) };
+  return { message, retry: useCallback(() => setAttempt((n) => n + 1), []) };
 }
 
 export function useTensorboard({ kind, id, logdir }: TensorboardSource): TensorboardProgress {

@@ -52,7 +52,7 @@ function EditForm({ user, onClose }: Omit<Props, 'opened'>) {
             field={field}
             value={draft[field]}
             theirs={conflicts[field]}
-            problem={form.error(field)}
+            error={form.error(field)}
             onChange={(value) => set(field, value)}
             onSettle={(value) => settle(field, value)}
           />
@@ -67,12 +67,12 @@ interface FieldProps {
   value: string;
   /** the value that another user has saved since */
   theirs: string | undefined;
-  problem: string | undefined;
+  error: string | undefined;
   onChange: (value: string) => void;
   onSettle: (value: string) => void;
 }
 
-function EditField({ field, value, theirs, problem, onChange, onSettle }: FieldProps) {
+function EditField({ field, value, theirs, error, onChange, onSettle }: FieldProps) {
   return (
     <div data-field={field}>
       <TextInput
@@ -81,7 +81,7 @@ function EditField({ field, value, theirs, problem, onChange, onSettle }: FieldP
         inputWrapperOrder={['label', 'input', 'error', 'description']}
         value={value}
         onChange={(event) => onChange(event.currentTarget.value)}
-        error={problem}
+        error={error}
         inputMode={field === 'gid' ? 'numeric' : undefined}
         autoComplete="off"
         spellCheck={false}

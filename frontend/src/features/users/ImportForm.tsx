@@ -14,7 +14,7 @@ import { Notice } from '@/ui/Notice';
 import { RestoredNotice } from '@/ui/RestoredForm';
 import { Cancelled } from '@/ui/showError';
 import { TryAgain } from '@/ui/TryAgain';
-import { TEMPLATE, textProblem } from './csv';
+import { checkText, TEMPLATE } from './csv';
 import classes from './Import.module.css';
 import { ImportProgress } from './ImportProgress';
 import { ImportReport } from './ImportReport';
@@ -25,34 +25,34 @@ import type { UserImport } from './types';
 export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
   const navigate = useNavigate();
   const withPassword = useWithPassword();
-  const { draft: text, setDraft: setText, kept } = useDraft('users', () => '', isText);
+  const { value: text, setValue: setText, draft } = useDraft('users', () => '', isText);
   const [checked, setChecked] = useState<string | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
   const [busy, setBusy] = useState<'checking' | 'creating' | null>(null);
   const field = useRef<HTMLTextAreaElement>(null);
 
   const change = (value: string): void => {
     setText(value);
     setChecked(null);
-    setProblem(null);
+    setMessage(null);
   };
 
   const start = async (dryRun: boolean): Promise<void> => {
     if (busy) return;
-    const wrong = textProblem(text);
-    setProblem(wrong);
+    const wrong = checkText(text);
+    setMessage(wrong);
     if (wrong !== null) return field.current?.focus();
     setBusy(dryRun ? 'checking' : 'creating');
     try {
       const started = await withPassword(() => startImport(text, dryRun));
       if (dryRun) setChecked(started.id);
       else {
-        kept.drop();
+        draft.drop();
         await navigate({ to: '/admin/new/users', search: { import: started.id } });
       }
     } catch (error) {
       if (error instanceof Cancelled) return;
-      setProblem(fieldMessage(error, 'csv') ?? errorMessage(error));
+      setMessage(fieldMessage(error, 'csv') ?? errorMessage(error));
       field.current?.focus();
     } finally {
       setBusy(null);
@@ -71,7 +71,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
           void start(true);
         }}
       >
-        <RestoredNotice draft={kept} onStartOver={onStartOver} />
+        <RestoredNotice draft={draft} onStartOver={onStartOver} />
         <Choosing onText={change} />
         <Textarea
           ref={field}
@@ -81,7 +81,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
           classNames={{ input: classes.lines }}
           value={text}
           onChange={(event) => change(event.currentTarget.value)}
-          error={problem}
+          error={message}
           rows={8}
           spellCheck={false}
           autoCapitalize="none"

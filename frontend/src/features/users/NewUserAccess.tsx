@@ -5,14 +5,14 @@ import { Numbers } from '@/features/limits/LimitForm';
 import { emptyText } from '@/features/limits/labels';
 import { NUMBERS } from '@/features/limits/types';
 import classes from './NewUser.module.css';
-import { accountOf, limitsOf, loginGroupOf, type NewDraft } from './newUser';
+import { accountOf, limitsOf, loginGroupOf, type NewUserValues } from './newUser';
 import type { NewUserDefaults } from './types';
 
 interface Props {
-  draft: NewDraft;
-  set: (change: Partial<NewDraft>) => void;
+  values: NewUserValues;
+  set: (change: Partial<NewUserValues>) => void;
   defaults: NewUserDefaults;
-  problem: (field: string) => string | undefined;
+  fieldError: (field: string) => string | undefined;
 }
 
 /** The fields for the groups and the account that a user needs to log in and start something. */
@@ -28,8 +28,8 @@ export function NewUserAccess(props: Props) {
 /** The value of "none". */
 const NONE = '';
 
-function LoginGroup({ draft, set, defaults, problem }: Props) {
-  const chosen = loginGroupOf(draft, defaults);
+function LoginGroup({ values, set, defaults, fieldError }: Props) {
+  const chosen = loginGroupOf(values, defaults);
   const groups = [...new Set([...defaults.login_groups, ...(chosen ? [chosen] : [])])];
   if (groups.length === 0) return null;
   const none = defaults.login_groups.length > 0 ? t`None: they can’t log in` : t`None`;
@@ -41,13 +41,13 @@ function LoginGroup({ draft, set, defaults, problem }: Props) {
       data={[...groups, { value: NONE, label: none }]}
       value={chosen}
       onChange={(event) => set({ login_group: event.currentTarget.value })}
-      error={problem('login_group')}
+      error={fieldError('login_group')}
     />
   );
 }
 
-function SlurmAccount({ draft, set, defaults, problem }: Props) {
-  const chosen = accountOf(draft, defaults);
+function SlurmAccount({ values, set, defaults, fieldError }: Props) {
+  const chosen = accountOf(values, defaults);
   const fromGroups = defaults.limits.accounts?.value;
   const given = Array.isArray(fromGroups) ? fromGroups.join(', ') : '';
   const field = {
@@ -55,7 +55,7 @@ function SlurmAccount({ draft, set, defaults, problem }: Props) {
     description: t`Sessions and jobs run under it. The portal updates Slurm immediately.`,
     inputWrapperOrder: ['label', 'input', 'error', 'description'] as const,
     value: chosen,
-    error: problem('slurm_account'),
+    error: fieldError('slurm_account'),
   };
   const order = { inputWrapperOrder: [...field.inputWrapperOrder] };
   if (defaults.accounts === null)
@@ -83,8 +83,8 @@ function SlurmAccount({ draft, set, defaults, problem }: Props) {
 }
 
 /** The fields for per-user limits, which override the defaults. */
-export function NewUserLimits({ draft, set, defaults, problem }: Props) {
-  const wrong = NUMBERS.some((field) => problem(`limits.${field}`) !== undefined);
+export function NewUserLimits({ values, set, defaults, fieldError }: Props) {
+  const wrong = NUMBERS.some((field) => fieldError(`limits.${field}`) !== undefined);
   return (
     <details className={classes.more} open={wrong || undefined}>
       <summary>
@@ -92,9 +92,9 @@ export function NewUserLimits({ draft, set, defaults, problem }: Props) {
       </summary>
       <Numbers
         fields={NUMBERS}
-        draft={{ numbers: limitsOf(draft) }}
+        draft={{ numbers: limitsOf(values) }}
         set={({ numbers }) => set({ limits: numbers })}
-        error={(field) => problem(`limits.${field}`)}
+        error={(field) => fieldError(`limits.${field}`)}
         hint={(field) => emptyText(field, defaults.limits[field] ?? null)}
       />
     </details>

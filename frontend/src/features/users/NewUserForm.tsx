@@ -61,8 +61,8 @@ const GROUPS = [
 
 function NewForm({ onMade, defaults }: Props & { defaults: NewUserDefaults }) {
   const form = useNewUser(defaults, onMade);
-  const { values: draft, set, error } = form;
-  const values = { ...draft, username: usernameOf(draft), home: homeOf(draft, defaults) };
+  const { values: typed, set, error } = form;
+  const values = { ...typed, username: usernameOf(typed), home: homeOf(typed, defaults) };
   const hints = { ...HINTS, home: homeHint(defaults) };
   const rare = RARE.some((field) => error(field) !== undefined);
   const field = (name: TextField) => (
@@ -98,14 +98,14 @@ function NewForm({ onMade, defaults }: Props & { defaults: NewUserDefaults }) {
         {field('username')}
         {field('email')}
       </div>
-      <NewUserAccess draft={draft} set={set} defaults={defaults} problem={error} />
+      <NewUserAccess values={typed} set={set} defaults={defaults} fieldError={error} />
       <ChosenGroups
-        groups={draft.groups}
-        problem={error('groups')}
+        groups={typed.groups}
+        error={error('groups')}
         onChange={(groups) => set({ groups })}
       />
       <div className={classes.fields}>{field('home')}</div>
-      <NewUserLimits draft={draft} set={set} defaults={defaults} problem={error} />
+      <NewUserLimits values={typed} set={set} defaults={defaults} fieldError={error} />
       <details className={classes.more} open={rare || undefined}>
         <summary>
           <Trans>Numbers and shell</Trans>
@@ -123,11 +123,11 @@ const homeHint = ({ makes_home: makes }: NewUserDefaults): string =>
 
 interface GroupsProps {
   groups: string[];
-  problem: string | undefined;
+  error: string | undefined;
   onChange: (groups: string[]) => void;
 }
 
-function ChosenGroups({ groups, problem, onChange }: GroupsProps) {
+function ChosenGroups({ groups, error, onChange }: GroupsProps) {
   return (
     <div className={classes.groups}>
       <GroupPick
@@ -135,7 +135,7 @@ function ChosenGroups({ groups, problem, onChange }: GroupsProps) {
         description={t`Limits and file access can follow from these.`}
         placeholder={t`Type to find one`}
         without={groups}
-        error={problem}
+        error={error}
         onPick={(name) => onChange([...groups, name])}
       />
       {groups.length > 0 && (

@@ -58,14 +58,14 @@ function Question({ user, onMade, onCancel }: QuestionProps) {
   const withPassword = useWithPassword();
   const { username } = user;
   const [busy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
   const reset = async (): Promise<void> => {
     setBusy(true);
-    setRefusal(null);
+    setMessage(null);
     try {
       onMade(await withPassword(() => resetPassword(username)));
     } catch (error) {
-      if (!(error instanceof Cancelled)) setRefusal(errorMessage(error));
+      if (!(error instanceof Cancelled)) setMessage(errorMessage(error));
     } finally {
       setBusy(false);
     }
@@ -84,7 +84,7 @@ function Question({ user, onMade, onCancel }: QuestionProps) {
           <Trans>The account is also locked; a new password alone doesn't unlock it.</Trans>
         </Text>
       )}
-      {refusal && <Notice tone="error">{refusal}</Notice>}
+      {message && <Notice tone="error">{message}</Notice>}
       <Group justify="flex-end">
         <Button variant="default" onClick={onCancel}>
           <Trans>Cancel</Trans>

@@ -44,7 +44,7 @@ export function UserActions({ user, dialog, setDialog }: ActionsProps) {
   if (acts.length === 0) return null;
   const first = FIRST.find((action) => acts.includes(action));
   const others = acts.filter((action) => action !== first);
-  const at = (action: UserAction) => ({
+  const dialogProps = (action: UserAction) => ({
     user,
     opened: dialog === action,
     onClose: () => setDialog(null),
@@ -74,11 +74,11 @@ export function UserActions({ user, dialog, setDialog }: ActionsProps) {
           </Menu>
         )}
       </div>
-      <EditDialog {...at('edit')} />
-      <PasswordReset {...at('password')} />
-      <DisableDialog {...at('disable')} />
-      <DeleteDialog {...at('delete')} />
-      <SmallDialogs at={at} user={user} />
+      <EditDialog {...dialogProps('edit')} />
+      <PasswordReset {...dialogProps('password')} />
+      <DisableDialog {...dialogProps('disable')} />
+      <DeleteDialog {...dialogProps('delete')} />
+      <SmallDialogs dialogProps={dialogProps} user={user} />
     </>
   );
 }
@@ -94,15 +94,15 @@ function useFocusKept(acts: string): void {
 
 interface Small {
   user: User;
-  at: (action: UserAction) => { opened: boolean; onClose: () => void };
+  dialogProps: (action: UserAction) => { opened: boolean; onClose: () => void };
 }
 
 /** The dialogs that only ask for confirmation. */
-function SmallDialogs({ user, at }: Small) {
+function SmallDialogs({ user, dialogProps }: Small) {
   const { username } = user;
   const opened = (action: UserAction) => ({
-    opened: at(action).opened,
-    onClose: at(action).onClose,
+    opened: dialogProps(action).opened,
+    onClose: dialogProps(action).onClose,
   });
   return (
     <>

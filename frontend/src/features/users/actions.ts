@@ -7,7 +7,7 @@ import type { Changes } from './edit';
 import { userQuery } from './queries';
 import type { NewUser, OneTimePassword, User } from './types';
 
-const at = (username: string) => ({ params: { path: { username } } });
+const pathOf = (username: string) => ({ params: { path: { username } } });
 
 /** Update the cached queries with the user that the portal returned. */
 function updateCache(user: User): User {
@@ -32,20 +32,22 @@ export const editUser = async (
   updateCache(
     await unwrap(
       api.PATCH('/api/v1/admin/users/{username}', {
-        ...at(username),
+        ...pathOf(username),
         body: { ...changes, version },
       }),
     ),
   );
 
 export const lockUser = async (username: string): Promise<User> =>
-  updateCache(await unwrap(api.POST('/api/v1/admin/users/{username}/lock', at(username))));
+  updateCache(await unwrap(api.POST('/api/v1/admin/users/{username}/lock', pathOf(username))));
 
 export const unlockUser = async (username: string): Promise<User> =>
-  updateCache(await unwrap(api.POST('/api/v1/admin/users/{username}/unlock', at(username))));
+  updateCache(await unwrap(api.POST('/api/v1/admin/users/{username}/unlock', pathOf(username))));
 
 export async function resetPassword(username: string): Promise<OneTimePassword> {
-  const password = await unwrap(api.POST('/api/v1/admin/users/{username}/password', at(username)));
+  const password = await unwrap(
+    api.POST('/api/v1/admin/users/{username}/password', pathOf(username)),
+  );
   void queryClient.invalidateQueries(userQuery(username));
   return password;
 }
@@ -55,30 +57,30 @@ export const disableUser = async (
   body: { why: string; jobs: 'cancel' | 'leave' },
 ): Promise<User> =>
   updateCache(
-    await unwrap(api.POST('/api/v1/admin/users/{username}/disable', { ...at(username), body })),
+    await unwrap(api.POST('/api/v1/admin/users/{username}/disable', { ...pathOf(username), body })),
   );
 
 export const enableUser = async (username: string): Promise<User> =>
-  updateCache(await unwrap(api.POST('/api/v1/admin/users/{username}/enable', at(username))));
+  updateCache(await unwrap(api.POST('/api/v1/admin/users/{username}/enable', pathOf(username))));
 
 export const deleteUser = async (
   username: string,
   body: { files: 'keep' | 'archive' | 'delete'; jobs: 'cancel' | 'leave'; confirm: string },
 ): Promise<User> =>
   updateCache(
-    await unwrap(api.DELETE('/api/v1/admin/users/{username}', { ...at(username), body })),
+    await unwrap(api.DELETE('/api/v1/admin/users/{username}', { ...pathOf(username), body })),
   );
 
 /** Confirm that the user with this uid in the directory is the one who had the name before. */
 export const confirmNumber = async (username: string, uid: number): Promise<User> =>
   updateCache(
     await unwrap(
-      api.PUT('/api/v1/admin/users/{username}/number', { ...at(username), body: { uid } }),
+      api.PUT('/api/v1/admin/users/{username}/number', { ...pathOf(username), body: { uid } }),
     ),
   );
 
 export async function resetSecondFactor(username: string): Promise<void> {
-  await unwrap(api.POST('/api/v1/admin/users/{username}/second-factor/reset', at(username)));
+  await unwrap(api.POST('/api/v1/admin/users/{username}/second-factor/reset', pathOf(username)));
   await queryClient.invalidateQueries(userQuery(username));
 }
 
@@ -86,7 +88,7 @@ export const makeHome = async (username: string): Promise<User> =>
   updateCache(
     await unwrap(
       api.POST('/api/v1/admin/users/{username}/home', {
-        ...at(username),
+        ...pathOf(username),
         body: { task: 'create' },
       }),
     ),
@@ -96,9 +98,9 @@ export const makeHome = async (username: string): Promise<User> =>
 export const grantRole = async (username: string, role: 'admin' | 'viewer' | null): Promise<User> =>
   updateCache(
     role === null
-      ? await unwrap(api.DELETE('/api/v1/admin/users/{username}/role', at(username)))
+      ? await unwrap(api.DELETE('/api/v1/admin/users/{username}/role', pathOf(username)))
       : await unwrap(
-          api.PUT('/api/v1/admin/users/{username}/role', { ...at(username), body: { role } }),
+          api.PUT('/api/v1/admin/users/{username}/role', { ...pathOf(username), body: { role } }),
         ),
   );
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_BYTES, passwordsFile, reportText, shownRows, TEMPLATE, textProblem } from './csv';
-import { draftErrors, EMPTY, homeOf, requestOf, usernameOf } from './newUser';
+import { checkText, MAX_BYTES, passwordsFile, reportText, shownRows, TEMPLATE } from './csv';
+import { checkNewUser, EMPTY, homeOf, requestOf, usernameOf } from './newUser';
 import type { ImportLine, NewUserDefaults } from './types';
 
 const row = (line: number, result: ImportLine['result']): ImportLine => ({
@@ -26,9 +26,9 @@ const DEFAULTS: NewUserDefaults = {
 
 describe('a file of users', () => {
   it('is checked before it is sent', () => {
-    expect(textProblem(' \n')).toMatch(/Choose a file/);
-    expect(textProblem(TEMPLATE)).toBeNull();
-    expect(textProblem('é'.repeat(MAX_BYTES / 2))).toMatch(/split it/);
+    expect(checkText(' \n')).toMatch(/Choose a file/);
+    expect(checkText(TEMPLATE)).toBeNull();
+    expect(checkText('é'.repeat(MAX_BYTES / 2))).toMatch(/split it/);
   });
 
   it('lists its mistakes first', () => {
@@ -61,15 +61,15 @@ describe('a file of users', () => {
 
 describe('a new user', () => {
   it('has a suggested username until one is typed', () => {
-    const draft = { ...EMPTY, given_name: 'Ada', surname: 'Lovelace' };
-    expect(usernameOf(draft)).toBe('alovelace');
-    expect(usernameOf({ ...draft, username: '' })).toBe('');
-    expect(usernameOf({ ...draft, username: 'ada' })).toBe('ada');
+    const values = { ...EMPTY, given_name: 'Ada', surname: 'Lovelace' };
+    expect(usernameOf(values)).toBe('alovelace');
+    expect(usernameOf({ ...values, username: '' })).toBe('');
+    expect(usernameOf({ ...values, username: 'ada' })).toBe('ada');
   });
 
   it('omits empty fields, which the settings fill in', () => {
-    const draft = { ...EMPTY, given_name: ' Ada ', surname: 'Lovelace', uid: ' 20500 ' };
-    expect(requestOf(draft, DEFAULTS)).toEqual({
+    const values = { ...EMPTY, given_name: ' Ada ', surname: 'Lovelace', uid: ' 20500 ' };
+    expect(requestOf(values, DEFAULTS)).toEqual({
       username: 'alovelace',
       given_name: 'Ada',
       surname: 'Lovelace',
@@ -80,9 +80,9 @@ describe('a new user', () => {
       limits: {},
       uid: 20500,
     });
-    expect(homeOf(draft, DEFAULTS)).toBe('/home/alovelace');
-    expect(draftErrors(draft)).toEqual({});
-    expect(Object.keys(draftErrors({ ...EMPTY, gid: 'x' }))).toEqual([
+    expect(homeOf(values, DEFAULTS)).toBe('/home/alovelace');
+    expect(checkNewUser(values)).toEqual({});
+    expect(Object.keys(checkNewUser({ ...EMPTY, gid: 'x' }))).toEqual([
       'surname',
       'username',
       'gid',
@@ -98,6 +98,6 @@ describe('a new user', () => {
       home: '/home/x',
       limits: { gpus: 2, time_limit_minutes: 90 },
     });
-    expect(draftErrors({ ...EMPTY, limits: { gpus: 'two' } })).toHaveProperty('limits.gpus');
+    expect(checkNewUser({ ...EMPTY, limits: { gpus: 'two' } })).toHaveProperty('limits.gpus');
   });
 });

@@ -13,7 +13,7 @@ export const TEMPLATE = [
 ].join('\n');
 
 /** Return what is wrong with the text; null if it can be sent. */
-export function textProblem(text: string): string | null {
+export function checkText(text: string): string | null {
   if (text.trim() === '') return t`Choose a file, or paste its lines here.`;
   const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
   return bytes > MAX_BYTES

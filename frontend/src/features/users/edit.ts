@@ -14,7 +14,7 @@ export const FIELDS = [
 ] as const;
 
 export type Field = (typeof FIELDS)[number];
-export type Draft = Record<Field, string>;
+export type UserValues = Record<Field, string>;
 export type Base = Pick<User, Field | 'version'>;
 export type Changes = Partial<Record<Exclude<Field, 'gid'>, string>> & { gid?: number };
 
@@ -29,17 +29,17 @@ export const LABELS: Record<Field, string> = {
 };
 
 /** Return a user's values as the form holds them. */
-export function draftOf(base: Base): Draft {
+export function draftOf(base: Base): UserValues {
   const entries = FIELDS.map((field) => [field, String(base[field] ?? '')]);
-  return Object.fromEntries(entries) as Draft;
+  return Object.fromEntries(entries) as UserValues;
 }
 
-const changedFields = (from: Draft, to: Draft): Field[] =>
+const changedFields = (from: UserValues, to: UserValues): Field[] =>
   FIELDS.filter((field) => from[field].trim() !== to[field].trim());
 
 /** Return the changed fields. An emptied e-mail address is removed; the portal refuses other empty
  * fields. */
-export function changes(base: Base, draft: Draft): Changes {
+export function changes(base: Base, draft: UserValues): Changes {
   const changed: Changes = {};
   for (const field of changedFields(draftOf(base), draft)) {
     if (field === 'gid') changed.gid = Number(draft.gid.trim());
@@ -49,7 +49,7 @@ export function changes(base: Base, draft: Draft): Changes {
 }
 
 /** Return errors that the form detects itself: a number that cannot be parsed. */
-export function formErrors(draft: Draft): Partial<Record<Field, string>> {
+export function formErrors(draft: UserValues): Partial<Record<Field, string>> {
   return /^\d*$/.test(draft.gid.trim()) ? {} : { gid: t`Enter a number.` };
 }
 
@@ -57,9 +57,9 @@ export function formErrors(draft: Draft): Partial<Record<Field, string>> {
 export interface Editing {
   /** the values at the start; the page behind it may refresh since */
   base: Base;
-  draft: Draft;
+  draft: UserValues;
   /** fields that another user changed too, with their values */
-  conflicts: Partial<Draft>;
+  conflicts: Partial<UserValues>;
 }
 
 const orNoText = orNull(isText);
@@ -75,7 +75,7 @@ export const isEditing = isLike<Editing>({
     shell: orNoText,
     version: isText,
   }),
-  draft: isLike<Draft>({
+  draft: isLike<UserValues>({
     given_name: isText,
     surname: isText,
     display_name: isText,
@@ -101,15 +101,15 @@ export const baseOf = (user: Base): Base => ({
 
 export interface Merged {
   /** the draft, with the other's values in fields that were not edited */
-  draft: Draft;
+  draft: UserValues;
   /** fields edited differently by both: the other's value */
-  conflicts: Partial<Draft>;
+  conflicts: Partial<UserValues>;
   /** fields edited by the other only */
   taken: Field[];
 }
 
 /** Merge after another user saved: keep edited fields, and never revert theirs silently. */
-export function merge(base: Base, draft: Draft, theirs: Base): Merged {
+export function merge(base: Base, draft: UserValues, theirs: Base): Merged {
   const [before, now] = [draftOf(base), draftOf(theirs)];
   const mine = new Set(changedFields(before, draft));
   const merged: Merged = { draft: { ...draft }, conflicts: {}, taken: [] };

@@ -6,7 +6,7 @@ import { isLike, isRecordOf, isText, isTexts, orNull } from '@/lib/drafts';
 import { suggestedUsername } from './suggest';
 import type { NewUser, NewUserDefaults } from './types';
 
-export interface NewDraft {
+export interface NewUserValues {
   given_name: string;
   surname: string;
   /** null while it follows the names */
@@ -25,7 +25,7 @@ export interface NewDraft {
   limits: Record<string, string>;
 }
 
-export const EMPTY: NewDraft = {
+export const EMPTY: NewUserValues = {
   given_name: '',
   surname: '',
   username: null,
@@ -41,7 +41,7 @@ export const EMPTY: NewDraft = {
   limits: {},
 };
 
-export const isNewDraft = isLike<NewDraft>({
+export const isNewUserValues = isLike<NewUserValues>({
   given_name: isText,
   surname: isText,
   username: orNull(isText),
@@ -62,64 +62,70 @@ export const RARE = ['display_name', 'uid', 'gid', 'shell'] as const;
 export const TEXTS = ['given_name', 'surname', 'username', 'email', 'home', ...RARE] as const;
 export type TextField = (typeof TEXTS)[number];
 
-export const usernameOf = (draft: NewDraft): string =>
-  draft.username ?? suggestedUsername(draft.given_name, draft.surname);
+export const usernameOf = (values: NewUserValues): string =>
+  values.username ?? suggestedUsername(values.given_name, values.surname);
 
-export const homeOf = (draft: NewDraft, { home_template: template }: NewUserDefaults): string =>
-  draft.home ?? (usernameOf(draft) ? template.replaceAll('{username}', usernameOf(draft)) : '');
+export const homeOf = (
+  values: NewUserValues,
+  { home_template: template }: NewUserDefaults,
+): string =>
+  values.home ?? (usernameOf(values) ? template.replaceAll('{username}', usernameOf(values)) : '');
 
-export const loginGroupOf = (draft: NewDraft, defaults: NewUserDefaults): string =>
-  draft.login_group ?? defaults.login_group ?? '';
+export const loginGroupOf = (values: NewUserValues, defaults: NewUserDefaults): string =>
+  values.login_group ?? defaults.login_group ?? '';
 
-export const accountOf = (draft: NewDraft, defaults: NewUserDefaults): string =>
-  draft.slurm_account ?? defaults.slurm_account ?? '';
+export const accountOf = (values: NewUserValues, defaults: NewUserDefaults): string =>
+  values.slurm_account ?? defaults.slurm_account ?? '';
 
-export function limitsOf(draft: NewDraft): Record<NumberField, string> {
-  const entries = NUMBERS.map((field) => [field, draft.limits[field] ?? '']);
+export function limitsOf(values: NewUserValues): Record<NumberField, string> {
+  const entries = NUMBERS.map((field) => [field, values.limits[field] ?? '']);
   return Object.fromEntries(entries) as Record<NumberField, string>;
 }
 
 const NO_NAMES = { partitions: '', accounts: '', qos: '' };
 
-const limitDraft = (draft: NewDraft) => ({
-  numbers: limitsOf(draft),
+const limitDraft = (values: NewUserValues) => ({
+  numbers: limitsOf(values),
   types: {},
   lists: NO_NAMES,
 });
 
 /** Return problems that the form detects before the request. */
-export function draftErrors(draft: NewDraft): Partial<Record<string, string>> {
+export function checkNewUser(values: NewUserValues): Partial<Record<string, string>> {
   const number = (text: string): boolean => /^\d{0,10}$/.test(text.trim());
   return {
-    ...(draft.surname.trim() === '' ? { surname: t`Enter a surname.` } : {}),
-    ...(usernameOf(draft).trim() === '' ? { username: t`Enter a user name.` } : {}),
-    ...(number(draft.uid) ? {} : { uid: t`Enter a number, or nothing.` }),
-    ...(number(draft.gid) ? {} : { gid: t`Enter a number, or nothing.` }),
+    ...(values.surname.trim() === '' ? { surname: t`Enter a surname.` } : {}),
+    ...(usernameOf(values).trim() === '' ? { username: t`Enter a user name.` } : {}),
+    ...(number(values.uid) ? {} : { uid: t`Enter a number, or nothing.` }),
+    ...(number(values.gid) ? {} : { gid: t`Enter a number, or nothing.` }),
     ...Object.fromEntries(
-      Object.entries(formErrors(limitDraft(draft))).map(([name, text]) => [`limits.${name}`, text]),
+      Object.entries(formErrors(limitDraft(values))).map(([name, text]) => [
+        `limits.${name}`,
+        text,
+      ]),
     ),
   };
 }
 
 /** Build the request. Empty fields are omitted: the portal's settings fill them in. */
-export function requestOf(draft: NewDraft, defaults: NewUserDefaults): NewUser {
-  const text = (field: TextField): string => (draft[field] ?? '').trim();
+export function requestOf(values: NewUserValues, defaults: NewUserDefaults): NewUser {
+  const text = (field: TextField): string => (values[field] ?? '').trim();
   const optional = (field: 'email' | 'home' | 'shell') =>
     text(field) === '' ? {} : { [field]: text(field) };
   const numbered = (field: 'uid' | 'gid') =>
     text(field) === '' ? {} : { [field]: Number(text(field)) };
-  const values = toValues(limitDraft(draft), null);
+  const limits = toValues(limitDraft(values), null);
   const numbers = Object.fromEntries(
-    NUMBERS.flatMap((field) => (values[field] === null ? [] : [[field, values[field]]])),
+    NUMBERS.flatMap((field) => (limits[field] === null ? [] : [[field, limits[field]]])),
   );
   return {
-    username: usernameOf(draft).trim(),
+    username: usernameOf(values).trim(),
     given_name: text('given_name'),
     surname: text('surname'),
     display_name: text('display_name'),
-    groups: draft.groups,
-    login_group: loginGroupOf(draft, defaults) || null,
-    slurm_account: accountOf(draft, defaults).trim() || null,
+    groups: values.groups,
+    login_group: loginGroupOf(values, defaults) || null,
+    slurm_account: accountOf(values, defaults).trim() || null,
     limits: numbers,
     ...optional('email'),
     ...optional('home'),

@@ -48,11 +48,9 @@ export function useEditForm(user: User, onClose: () => void) {
       notifications.show({ message: t`${name} was changed in the directory.` });
     },
     saved: onClose,
-    failed: async (refusal) => {
-      if (isConflict(refusal))
-        setMessage(
-          await mergeFresh().then((merged) => conflictText(refusal, merged), errorMessage),
-        );
+    failed: async (error) => {
+      if (isConflict(error))
+        setMessage(await mergeFresh().then((merged) => conflictText(error, merged), errorMessage));
     },
   });
   const set = (field: Field, value: string): void =>
@@ -90,9 +88,9 @@ const isConflict = (error: unknown): error is ApiError =>
 
 /** Describe a conflict: the other user, their values in the form now, and the fields changed by
  * both. */
-function conflictText(refusal: ApiError, { taken, conflicts }: Merged): string {
+function conflictText(error: ApiError, { taken, conflicts }: Merged): string {
   const names = (fields: Field[]): string => joinWithAnd(fields.map((field) => LABELS[field]));
-  const { changed_by: who, changed_at: at } = refusal.more;
+  const { changed_by: who, changed_at: at } = error.more;
   const when = typeof at === 'string' ? localTime(at, clock.now()) : null;
   const lines = [whoText(typeof who === 'string' ? who : null, when)];
   const left = names(taken);

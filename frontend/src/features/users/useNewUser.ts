@@ -2,7 +2,14 @@ import { NUMBERS } from '@/features/limits/types';
 import { useFormDraft } from '@/lib/useFormDraft';
 import { type Form, useForm } from '@/ui/useForm';
 import { createUser } from './actions';
-import { draftErrors, EMPTY, isNewDraft, type NewDraft, requestOf, TEXTS } from './newUser';
+import {
+  checkNewUser,
+  EMPTY,
+  isNewUserValues,
+  type NewUserValues,
+  requestOf,
+  TEXTS,
+} from './newUser';
 import type { NewUserDefaults, OneTimePassword, User } from './types';
 
 export interface Made {
@@ -22,13 +29,13 @@ const FIELDS = [
 export const useNewUser = (
   defaults: NewUserDefaults,
   onMade: (created: Made) => void,
-): Form<NewDraft> =>
+): Form<NewUserValues> =>
   useForm({
     draft: useFormDraft('new-user', false),
-    isValid: isNewDraft,
+    isValid: isNewUserValues,
     initial: () => EMPTY,
     fields: FIELDS,
-    check: draftErrors,
-    save: (draft) => createUser(requestOf(draft, defaults)),
+    check: checkNewUser,
+    save: (values) => createUser(requestOf(values, defaults)),
     saved: onMade,
   });

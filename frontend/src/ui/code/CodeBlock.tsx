@@ -33,12 +33,12 @@ export function CodeBlock({ text, label }: { text: string; label: string }) {
       <pre>
         {pieces === null
           ? text
-          : pieces.map((piece, at) =>
+          : pieces.map((piece, index) =>
               piece.names === '' ? (
                 piece.text
               ) : (
                 // biome-ignore lint/suspicious/noArrayIndexKey: a piece has no other name than its place
-                <span key={at} className={piece.names}>
+                <span key={index} className={piece.names}>
                   {piece.text}
                 </span>
               ),

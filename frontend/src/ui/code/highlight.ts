@@ -15,10 +15,10 @@ export const MAX_CHARACTERS = 200_000;
 export function highlight(script: string): CodePiece[] {
   if (script.length > MAX_CHARACTERS) return [{ text: script, names: '' }];
   const pieces: CodePiece[] = [];
-  let at = 0;
+  let position = 0;
   const add = (to: number, names: string): void => {
-    if (to > at) pieces.push({ text: script.slice(at, to), names });
-    at = Math.max(at, to);
+    if (to > position) pieces.push({ text: script.slice(position, to), names });
+    position = Math.max(position, to);
   };
   highlightTree(languageOf(script).parser.parse(script), classHighlighter, (from, to, names) => {
     add(from, '');

@@ -82,7 +82,8 @@ export function alignTables(tables: readonly Table[]): Table {
 
 /** Return the index of the series' last point up to `index`, or `index` if it has none. */
 export function indexUpTo(values: ArrayLike<Value>, index: number): number {
-  for (let at = index; at >= 0; at -= 1) if (values[at] !== undefined) return at;
+  for (let nearest = index; nearest >= 0; nearest -= 1)
+    if (values[nearest] !== undefined) return nearest;
   return index;
 }
 

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '@/api/problem';
 import type { Cluster, Environment, Preset, Resources } from '@/api/types';
 import { cluster as recorded } from '@/testing/answers/cluster';
+import { generalMessage, resourceErrorsOf } from './formErrors';
 import {
   firstPreset,
   hoursToMinutes,
   minutesToHours,
   type Offer,
-  toDraft,
   toResources,
-} from './draft';
-import { generalRefusal, resourceRefusals } from './refusal';
+  toValues,
+} from './values';
 
 const cluster: Cluster = {
   ...recorded,
@@ -42,14 +42,14 @@ const COMPLETED: Resources = {
 /** A preset as the portal completes it. */
 const offer = (preset: Preset, problem?: string): Offer => ({
   preset,
-  draft: toDraft({ ...COMPLETED, ...preset.resources } as Resources, {}, cluster),
+  values: toValues({ ...COMPLETED, ...preset.resources } as Resources, {}, cluster),
   problem,
 });
 const offers = [offer(huge, 'No node has more than 4 GPUs.'), offer(oneGpu), offer(small)];
 
 describe('toDraft', () => {
   it('keeps explicit fields and completes the others', () => {
-    expect(toDraft(COMPLETED, { cpus: 4 }, cluster)).toEqual({
+    expect(toValues(COMPLETED, { cpus: 4 }, cluster)).toEqual({
       partition: 'gpu',
       gpus: 0,
       gpu_type: null,
@@ -60,7 +60,7 @@ describe('toDraft', () => {
   });
 
   it('keeps an emptied field empty, and a zero', () => {
-    expect(toDraft({ ...COMPLETED, gpus: 2 }, { gpus: 0, cpus: null }, cluster)).toMatchObject({
+    expect(toValues({ ...COMPLETED, gpus: 2 }, { gpus: 0, cpus: null }, cluster)).toMatchObject({
       gpus: 0,
       cpus: null,
     });
@@ -69,9 +69,9 @@ describe('toDraft', () => {
 
 describe('toResources', () => {
   it('asks for no GPU type without a GPU', () => {
-    const draft = toDraft(COMPLETED, { gpu_type: 'v100' }, cluster);
-    expect(toResources(draft)?.gpu_type).toBeNull();
-    expect(toResources({ ...draft, gpus: 1 })?.gpu_type).toBe('v100');
+    const values = toValues(COMPLETED, { gpu_type: 'v100' }, cluster);
+    expect(toResources(values)?.gpu_type).toBeNull();
+    expect(toResources({ ...values, gpus: 1 })?.gpu_type).toBe('v100');
   });
 });
 
@@ -103,21 +103,21 @@ describe('hours', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('the messages of an error', () => {
   const fields = [{ field: 'resources.gpus', message: 'Too many.' }];
 
   it('is shown at its field only', () => {
     const error = new ApiError(422, 'invalid-input', 'Wrong.', fields);
-    expect(resourceRefusals(error)).toEqual({ gpus: 'Too many.' });
-    expect(generalRefusal(error)).toBeNull();
+    expect(resourceErrorsOf(error)).toEqual({ gpus: 'Too many.' });
+    expect(generalMessage(error)).toBeNull();
   });
 
   it('is shown beside the button when the form has no field for it', () => {
     const withQos = [...fields, { field: 'resources.qos', message: 'No.' }];
-    expect(generalRefusal(new ApiError(422, 'invalid-input', 'Wrong.', withQos))).toBe('Wrong.');
-    expect(generalRefusal(new ApiError(409, 'home-unavailable', 'Home is full.'))).toBe(
+    expect(generalMessage(new ApiError(422, 'invalid-input', 'Wrong.', withQos))).toBe('Wrong.');
+    expect(generalMessage(new ApiError(409, 'home-unavailable', 'Home is full.'))).toBe(
       'Home is full.',
     );
-    expect(generalRefusal(null)).toBeNull();
+    expect(generalMessage(null)).toBeNull();
   });
 });

@@ -1,19 +1,19 @@
-/** Conversion between completed resources and a form's draft. Pure. */
+/** Conversion between completed resources and a form's values. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Cluster, Environment, Preset, Resources, SessionRequest } from '@/api/types';
 import { resourceTexts } from '@/lib/resourceLabels';
 import { findPartition } from './outlook';
-import type { Draft, ExplicitResources } from './requestedResources';
+import type { ExplicitResources, ResourceValues } from './requestedResources';
 
 /** Shown if the site leaves the memory to Slurm: the field needs a number. */
 const DEFAULT_MEMORY_GB = 4;
 
-/** Return the draft: explicit fields unchanged, emptied ones included, and the others as completed. */
-export function toDraft(
+/** Return the values: explicit fields unchanged, emptied ones included, and the others as completed. */
+export function toValues(
   completed: Resources,
   explicit: ExplicitResources,
   cluster: Cluster,
-): Draft {
+): ResourceValues {
   const { partition, gpus, gpu_type, cpus, memory_gb, time_limit_minutes } = {
     ...completed,
     memory_gb: completed.memory_gb ?? DEFAULT_MEMORY_GB,
@@ -29,23 +29,28 @@ export function toDraft(
   };
 }
 
-export function toResources(draft: Draft): SessionRequest['resources'] {
-  const { gpus, gpu_type } = draft;
-  return { ...draft, gpu_type: gpus ? gpu_type : null };
+export function toResources(values: ResourceValues): SessionRequest['resources'] {
+  const { gpus, gpu_type } = values;
+  return { ...values, gpu_type: gpus ? gpu_type : null };
 }
 
 /** Return whether no number is missing. */
-export const isComplete = ({ gpus, cpus, memory_gb, time_limit_minutes }: Draft): boolean =>
+export const isComplete = ({
+  gpus,
+  cpus,
+  memory_gb,
+  time_limit_minutes,
+}: ResourceValues): boolean =>
   [gpus, cpus, memory_gb, time_limit_minutes].every((number) => number !== null);
 
 /** Return the resources as text, as in "1 v100 GPU · 2 CPUs · 4 GB · 4 h". */
-export const draftText = (draft: Draft): string =>
-  isComplete(draft) ? resourceTexts(draft).join(' · ') : t`Some values are still missing.`;
+export const valuesText = (values: ResourceValues): string =>
+  isComplete(values) ? resourceTexts(values).join(' · ') : t`Some values are still missing.`;
 
 /** A preset, completed for the chosen environment. */
 export interface Offer {
   preset: Preset;
-  draft: Draft;
+  values: ResourceValues;
   /** why it can't be started */
   problem: string | undefined;
 }
@@ -56,7 +61,7 @@ export function firstPreset(
   environment: Pick<Environment, 'gpu'>,
   remembered: string | null,
 ): Offer | undefined {
-  const suits = ({ draft }: Offer): boolean => environment.gpu !== 'none' || !draft.gpus;
+  const suits = ({ values }: Offer): boolean => environment.gpu !== 'none' || !values.gpus;
   const possible = offers.filter(({ problem }) => problem === undefined);
   return (
     possible.find(({ preset }) => preset.name === remembered) ?? possible.find(suits) ?? possible[0]

@@ -6,7 +6,7 @@ import { countdown } from '@/lib/time';
 
 /** Return the message; null: none, or a field shows it. `waitS`: seconds until the next attempt is
  * allowed. */
-export function loginRefusal(error: unknown, waitS: number): string | null {
+export function loginErrorMessage(error: unknown, waitS: number): string | null {
   if (error === null) return null;
   if (fieldMessage(error, 'username') || fieldMessage(error, 'password')) return null;
   if (!(error instanceof ApiError)) return errorMessage(error);

@@ -1,6 +1,6 @@
 /** Mapping of the portal's errors to the form's fields. Pure. */
-import { ApiError, errorMessage, type FieldProblem, fieldMessage, messageAt } from '@/api/problem';
-import type { Problems } from './requestedResources';
+import { ApiError, errorMessage, type FieldError, fieldMessage, messageAt } from '@/api/problem';
+import type { ResourceErrors } from './requestedResources';
 
 /** The fields of one node; a job also has the number of nodes. */
 const NODE_FIELDS = [
@@ -10,19 +10,19 @@ const NODE_FIELDS = [
   'cpus',
   'memory_gb',
   'time_limit_minutes',
-] as const satisfies readonly (keyof Problems)[];
-export const RESOURCE_FIELDS: readonly (keyof Problems)[] = ['nodes', ...NODE_FIELDS];
+] as const satisfies readonly (keyof ResourceErrors)[];
+export const RESOURCE_FIELDS: readonly (keyof ResourceErrors)[] = ['nodes', ...NODE_FIELDS];
 
-export function resourceProblems(errors: readonly FieldProblem[]): Problems {
+export function toResourceErrors(errors: readonly FieldError[]): ResourceErrors {
   const messages = RESOURCE_FIELDS.map((field) => [field, messageAt(errors, field)] as const);
   return Object.fromEntries(messages.filter(([, message]) => message !== undefined));
 }
 
-export const resourceRefusals = (error: unknown): Problems =>
-  error instanceof ApiError ? resourceProblems(error.fields) : {};
+export const resourceErrorsOf = (error: unknown): ResourceErrors =>
+  error instanceof ApiError ? toResourceErrors(error.fields) : {};
 
 /** Return the message beside the button; null if the form's fields show all errors. */
-export function generalRefusal(error: unknown): string | null {
+export function generalMessage(error: unknown): string | null {
   if (error === null) return null;
   const shown = [...NODE_FIELDS, 'name', 'starter'].filter(
     (f) => fieldMessage(error, f) !== undefined,
