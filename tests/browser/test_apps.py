@@ -42,8 +42,26 @@ def test_an_app_from_its_start_to_its_page(
     start(page, own, 'python3 app-test/program.py "$PORT"')
     expect(own.get_by_text("Running")).to_be_visible()
     its_page(portal, context, own)
-    own.get_by_role("button", name="Stop").click()
+    a_running_app_is_restarted(page, own)
+    confirm(page, own, "Stop", "Stop it")
     expect(own.get_by_text("Not started")).to_be_visible()
+
+
+def a_running_app_is_restarted(page: Page, own: Any) -> None:
+    """It asks first: what isn't saved in the app is lost."""
+    own.get_by_role("button", name="Restart").click()
+    dialog = page.get_by_role("dialog", name="Restart the app “Your own web app”?")
+    dialog.get_by_role("button", name="Keep it running").click()
+    expect(dialog).to_be_hidden()
+    confirm(page, own, "Restart", "Restart it")
+    expect(own.get_by_text("Running")).to_be_visible()
+
+
+def confirm(page: Page, own: Any, action: str, answer: str) -> None:
+    own.get_by_role("button", name=action).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name=answer).click()
+    expect(dialog).to_be_hidden()
 
 
 def start(page: Page, own: Any, command: str) -> None:

@@ -19,7 +19,11 @@ interface Props {
 /** The dialog that asks for the file or the command of an app, and starts it. */
 export function AppDialog({ id, app, onClose, onStarted }: Props) {
   return (
-    <Modal opened onClose={onClose} title={t`Start ${{ title: translateExact(app.title) }}`}>
+    <Modal
+      opened
+      onClose={onClose}
+      title={t`Start an app: ${{ title: translateExact(app.title) }}`}
+    >
       <AppForm
         id={id}
         app={app}

@@ -31,11 +31,15 @@ const pathOf = (session_id: string, name: string) => ({ params: { path: { sessio
 export const startApp = (id: string, name: string, body: AppInput): Promise<App> =>
   unwrap(api.PUT('/api/v1/sessions/{session_id}/apps/{name}', { ...pathOf(id, name), body }));
 
-export const stopApp = (id: string, name: string): Promise<App> =>
-  unwrap(api.DELETE('/api/v1/sessions/{session_id}/apps/{name}', pathOf(id, name)));
+export type AppEnd = 'stop' | 'restart';
 
-export const restartApp = (id: string, name: string): Promise<App> =>
-  unwrap(api.POST('/api/v1/sessions/{session_id}/apps/{name}/restart', pathOf(id, name)));
+/** Stop an app, or start it again with the same input; resolves once it has ended. */
+export const endApp = (id: string, name: string, how: AppEnd): Promise<App> =>
+  unwrap(
+    how === 'stop'
+      ? api.DELETE('/api/v1/sessions/{session_id}/apps/{name}', pathOf(id, name))
+      : api.POST('/api/v1/sessions/{session_id}/apps/{name}/restart', pathOf(id, name)),
+  );
 
 const STATES: Record<App['state'], string> = {
   stopped: t`Not started`,
