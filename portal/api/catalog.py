@@ -9,9 +9,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from portal.context import AppContext
-from portal.services.catalog.available import availability
+from portal.services.catalog.available import app_availability, availability
 from portal.services.jobs import prepare
 from portal.web.dependencies import ContextDep, Reader
+from spawner.catalog.app import App
 from spawner.catalog.environment import Environment
 from spawner.catalog.template import Template
 
@@ -19,7 +20,7 @@ router = APIRouter(prefix="/admin", tags=["admin"])
 
 
 class CatalogFile(BaseModel):
-    """An environment or a template, and the file it was read from.
+    """An environment, a template or an app, and the file it was read from.
 
     `origin` distinguishes files shipped with this software from the site's own.
     """
@@ -41,6 +42,7 @@ class CatalogOut(BaseModel):
 
     environments: list[CatalogFile]
     templates: list[CatalogFile]
+    apps: list[CatalogFile]
     problems: list[str]
 
 
@@ -59,12 +61,20 @@ def admin_catalog(_reader: Reader, context: ContextDep) -> CatalogOut:
             for item in stock.templates.values()
             if item.value
         ],
+        apps=[
+            _to_file(context, item.file, item.value, app_availability(context, item.value))
+            for item in stock.apps.values()
+            if item.value
+        ],
         problems=list(context.catalog.problems),
     )
 
 
 def _to_file(
-    context: AppContext, file: Path, shown: Environment | Template, usable: tuple[bool, str | None]
+    context: AppContext,
+    file: Path,
+    shown: Environment | Template | App,
+    usable: tuple[bool, str | None],
 ) -> CatalogFile:
     return CatalogFile(
         name=shown.name,

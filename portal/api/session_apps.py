@@ -10,7 +10,7 @@ from portal import errors
 from portal.context import AppContext
 from portal.models import Session
 from portal.services.sessions import apps, sessions
-from portal.web.dependencies import ContextDep, CurrentUser, SessionsUser
+from portal.web.dependencies import ClientIp, ContextDep, CurrentUser, SessionsUser
 
 router = APIRouter(tags=["sessions"])
 
@@ -65,41 +65,48 @@ async def list_session_apps(session_id: str, user: CurrentUser, context: Context
     """Return the apps that one of the caller's running sessions offers; 424 if it doesn't run."""
     session = await sessions.get(context, user, session_id)
     found = await apps.list_apps(context, session)
-    return AppsOut(items=[_to_app(context, session, app) for app in found])
+    return AppsOut(items=[to_app(context, session, app) for app in found])
 
 
 @router.put("/sessions/{session_id}/apps/{name}")
 async def start_session_app(
-    session_id: str, name: AppName, body: AppIn, user: SessionsUser, context: ContextDep
+    session_id: str,
+    name: AppName,
+    body: AppIn,
+    user: SessionsUser,
+    context: ContextDep,
+    ip: ClientIp,
 ) -> AppOut:
     """Start an app in a running session. It is ready once its `state` is `running`.
 
     Repeating the request has no effect. 409 if it runs with another input.
     """
     session = await sessions.get(context, user, session_id)
-    app = await apps.change_app(context, session, "PUT", name, body.model_dump())
-    return _to_app(context, session, app)
+    app = await apps.change_app(context, session, "PUT", name, body.model_dump(), ip=ip)
+    return to_app(context, session, app)
 
 
 @router.delete("/sessions/{session_id}/apps/{name}")
 async def stop_session_app(
-    session_id: str, name: AppName, user: SessionsUser, context: ContextDep
+    session_id: str, name: AppName, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> AppOut:
     """Stop an app, and return it once it has ended."""
     session = await sessions.get(context, user, session_id)
-    return _to_app(context, session, await apps.change_app(context, session, "DELETE", name))
+    app = await apps.change_app(context, session, "DELETE", name, ip=ip)
+    return to_app(context, session, app)
 
 
 @router.post("/sessions/{session_id}/apps/{name}/restart")
 async def restart_session_app(
-    session_id: str, name: AppName, user: SessionsUser, context: ContextDep
+    session_id: str, name: AppName, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> AppOut:
     """Stop an app and start it with the same input; 409 if it was never started."""
     session = await sessions.get(context, user, session_id)
-    return _to_app(context, session, await apps.change_app(context, session, "POST", name))
+    app = await apps.change_app(context, session, "POST", name, ip=ip)
+    return to_app(context, session, app)
 
 
-def _to_app(context: AppContext, session: Session, found: Any) -> AppOut:
+def to_app(context: AppContext, session: Session, found: Any) -> AppOut:
     """Return an app as the session's server describes it. Raises Unavailable if it is malformed."""
     try:
         app = AppOut.model_validate(found)

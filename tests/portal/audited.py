@@ -40,6 +40,9 @@ RECORDED: dict[tuple[str, str], set[audit.Action]] = {
     ("POST", f"{V1}/admin/users/{{username}}/second-factor/reset"): {A.SECOND_FACTOR_RESET},
     ("DELETE", f"{V1}/sessions/{{session_id}}"): {A.SESSION_STOP, A.SESSION_REMOVE},
     ("POST", f"{V1}/sessions/{{session_id}}/extend"): {A.SESSION_EXTEND},
+    ("PUT", f"{V1}/sessions/{{session_id}}/apps/{{name}}"): {A.APP_START},
+    ("DELETE", f"{V1}/sessions/{{session_id}}/apps/{{name}}"): {A.APP_STOP},
+    ("POST", f"{V1}/sessions/{{session_id}}/apps/{{name}}/restart"): {A.APP_RESTART},
     ("POST", f"{V1}/environments/{{name}}/packages/reset"): {A.FILE_DELETE},
     ("POST", f"{V1}/environments/{{name}}/packages/remove"): {A.FILE_DELETE},
     ("DELETE", f"{V1}/admin/sessions/{{session_id}}"): {A.SESSION_STOP_BY_ADMIN, A.SESSION_STOP},
@@ -111,7 +114,6 @@ NODES = "the program of a recorded session; what it reports is in the session's 
 OWN_PREFERENCES = "one's own appearance and notifications; it grants and forbids nothing"
 OWN_SETUPS = "a form that was filled in, kept for oneself; starting with it is recorded"
 OWN_FILES = "one's own files in one's own home, as in a terminal; deleting is recorded"
-OWN_APPS = "a program of one's own, as if started in a terminal"
 NOT_RECORDED: dict[tuple[str, str], str] = {
     ("POST", f"{V1}/login/device"): "waits for its user, whose decision is recorded",
     ("POST", f"{V1}/login/device/find"): "shows what waits, and changes nothing",
@@ -141,9 +143,6 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("PUT", f"{V1}/files/uploads/{{upload_id}}"): OWN_FILES,
     ("POST", f"{V1}/files/uploads/{{upload_id}}/complete"): OWN_FILES,
     ("DELETE", f"{V1}/files/uploads/{{upload_id}}"): OWN_FILES,
-    ("PUT", f"{V1}/sessions/{{session_id}}/apps/{{name}}"): OWN_APPS,
-    ("DELETE", f"{V1}/sessions/{{session_id}}/apps/{{name}}"): OWN_APPS,
-    ("POST", f"{V1}/sessions/{{session_id}}/apps/{{name}}/restart"): OWN_APPS,
     ("PUT", "/internal/servers/{username}/{name}"): "the hub, about a session that was started",
     ("DELETE", "/internal/servers/{username}/{name}"): "the hub, about a session that was stopped",
     ("POST", "/node/sessions/{session_id}/hello"): NODES,

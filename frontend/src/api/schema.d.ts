@@ -4135,7 +4135,7 @@ export interface components {
         };
         /**
          * CatalogFile
-         * @description An environment or a template, and the file it was read from.
+         * @description An environment, a template or an app, and the file it was read from.
          *
          *     `origin` distinguishes files shipped with this software from the site's own.
          */
@@ -4164,6 +4164,8 @@ export interface components {
          *     lists.
          */
         CatalogOut: {
+            /** Apps */
+            apps: components["schemas"]["CatalogFile"][];
             /** Environments */
             environments: components["schemas"]["CatalogFile"][];
             /** Problems */

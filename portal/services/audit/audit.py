@@ -65,6 +65,9 @@ class Action(StrEnum):
     FILE_DELETE = "file.delete"
     SHARE_ADD = "share.add"
     SHARE_REMOVE = "share.remove"
+    APP_START = "app.start"
+    APP_STOP = "app.stop"
+    APP_RESTART = "app.restart"
     TENSORBOARD_START = "tensorboard.start"
     TENSORBOARD_STOP = "tensorboard.stop"
     IMAGE_IMPORT = "image.import"
@@ -192,11 +195,11 @@ def record(
 
 
 def job_event(
-    action: Action, job: Job, by: User, ip: str
+    action: Action, job: Job, by: User, ip: str, detail: Mapping[str, Any] | None = None
 ) -> Callable[[AsyncSession, object], None]:
     """Return a callback that records a change to a job or session in the change's transaction."""
     target = f"{job.user.username}/{job.name}"
-    return lambda db, _row: record(db, action, actor=by, target=target, ip=ip)
+    return lambda db, _row: record(db, action, actor=by, target=target, detail=detail, ip=ip)
 
 
 def _clean(text: str) -> str:

@@ -1,14 +1,16 @@
-"""Availability of environments: the image or software that they run from, and the GPU that they
-need.
+"""Availability of environments, by the image or software that they run from and the GPU that they
+need, and of apps, by the environments that offer them.
 """
 
 from portal.context import AppContext
 from portal.errors import FieldError, invalid_input
 from portal.services.catalog.feasible import no_gpu_anywhere
 from spawner.catalog import environment as catalog
+from spawner.catalog.app import App
 from spawner.catalog.environment import Environment
 
 NO_GPU = "No node of this cluster has a GPU, and this environment needs one."
+NOWHERE_OFFERED = "No environment of this catalog offers it: see its language and version."
 
 
 def availability(context: AppContext, environment: Environment) -> tuple[bool, str | None]:
@@ -21,6 +23,13 @@ def availability(context: AppContext, environment: Environment) -> tuple[bool, s
     if environment.gpu == "required" and no_gpu_anywhere(context.watcher.cluster):
         return False, NO_GPU
     return catalog.availability(environment)
+
+
+def app_availability(context: AppContext, app: App) -> tuple[bool, str | None]:
+    """Return whether sessions of any environment offer this app, and the reason if none does."""
+    if any(map(app.is_offered_in, context.catalog.environments.values())):
+        return True, None
+    return False, NOWHERE_OFFERED
 
 
 def usable_environment(context: AppContext, name: str) -> Environment:

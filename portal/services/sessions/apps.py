@@ -1,7 +1,7 @@
 """Apps inside a running session: asked of the session's server, which runs them.
 
-Nothing is stored here. What the server answers is the user's own, so only the owner may see it, and
-it decides nothing.
+Nothing but the audit event of each change is stored here. What the server answers is the user's
+own, so only the owner may see it, and it decides nothing.
 """
 
 from typing import Any
@@ -13,6 +13,7 @@ from portal import errors
 from portal.context import AppContext
 from portal.errors import FieldError
 from portal.models import JobState, Session
+from portal.services.audit import audit
 from portal.services.sessions import server_requests
 from portal.services.sessions.server_requests import ServerAnswer
 
@@ -25,6 +26,11 @@ NO_ANSWER = (
     "The session's server doesn't answer about apps. Try again, or start a new session: one that "
     "was started before an upgrade of the portal has none."
 )
+ACTIONS = {
+    "PUT": audit.Action.APP_START,
+    "DELETE": audit.Action.APP_STOP,
+    "POST": audit.Action.APP_RESTART,
+}
 FIELDS = frozenset({"file", "command", "port"})
 
 
@@ -44,18 +50,32 @@ async def change_app(
     method: str,
     name: str,
     given: dict[str, Any] | None = None,
+    *,
+    ip: str = "",
+    by: str = "portal",
 ) -> dict[str, Any]:
     """Start an app (PUT), stop it (DELETE) or restart it (POST); return it.
 
-    Raises NotRunning, NotFound, Conflict, InvalidInput, Unavailable.
+    `by` is the interface that its owner used, for the audit log. Raises NotRunning, NotFound,
+    Conflict, InvalidInput, Unavailable.
     """
     log.info("app", action=method, app=name, user=session.user.username, session=session.id)
     answer = await _ask(
         context, session, method, f"apps/{name}", timeout_s=CHANGE_TIMEOUT_S, body=given
     )
-    if answer.status == 200:
-        return answer.body
-    raise _to_error(answer)
+    if answer.status != 200:
+        raise _to_error(answer)
+    await _record(context, session, ACTIONS[method], {"app": name, "by": by}, ip)
+    return answer.body
+
+
+async def _record(
+    context: AppContext, session: Session, action: audit.Action, detail: dict[str, Any], ip: str
+) -> None:
+    """Record a change, without the command or the file: a command can contain a password."""
+    async with context.db.session() as db:
+        audit.job_event(action, session, session.user, ip, detail)(db, None)
+        await db.commit()
 
 
 def _to_error(answer: ServerAnswer) -> errors.PortalError:

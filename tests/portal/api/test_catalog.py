@@ -56,6 +56,21 @@ async def test_running_portal_loads_changes_and_reports_mistakes(
         assert {item["name"]: item["title"] for item in served}["mine"] == "A new title"
 
 
+async def test_apps_are_listed_with_their_availability(
+    run_portal: RunPortal, tmp_path: Path
+) -> None:
+    file = tmp_path / "site" / "apps" / "future.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text('title: Future\ncommand: [serve]\nlanguage: python\nmin_version: "9.0"\n')
+    async with run_portal(catalog_dir=tmp_path / "site") as portal, portal.browser() as carol:
+        await carol.login("carol")
+        found = {item["name"]: item for item in (await catalog(carol))["apps"]}
+    assert (found["future"]["file"], found["future"]["origin"]) == (str(file), "site")
+    assert "No environment" in found["future"]["unavailable_reason"]
+    own = found["own"]
+    assert (own["origin"], own["available"], own["unavailable_reason"]) == ("shipped", True, None)
+
+
 async def test_environment_shows_its_facts_and_why_it_is_unavailable(
     run_portal: RunPortal, tmp_path: Path
 ) -> None:

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from portal.models import JobState, Session
+from portal.models import AuditEvent, JobState, Session
 from portal.services.slurm.launch import derive_secret
 from spawner import guard
 from tests.portal.api.test_ssh import add_token
@@ -92,6 +93,20 @@ def test_the_server_gets_a_signed_request(
     now = float(signature.partition(".")[0])
     assert guard.is_signed(key, method, guard.with_body(seen.path, sent), signature, now)
     assert not guard.is_signed(key, method, guard.with_body(seen.path, b"x"), signature, now)
+
+
+def test_each_change_is_recorded_without_the_command(real: Real, session: Session) -> None:
+    command = {"command": "serve --password secret", "port": 8080}
+    changes: list[tuple[str, str, Any]] = [("PUT", "/demo", command), *CHANGES[1:]]
+    for method, action, body in changes:
+        assert send(real, session, method, action, body=body).status == 200
+    real.node.answer = lambda *_: answer({"detail": "No"}, 409)
+    assert send(real, session, "DELETE", "/demo").status == 409
+    with real.rows() as db:
+        events = db.scalars(select(AuditEvent).order_by(AuditEvent.id)).all()
+    assert [event.action for event in events] == ["app.start", "app.stop", "app.restart"]
+    assert {(event.actor, event.target) for event in events} == {("alice", "alice/s1")}
+    assert [event.detail for event in events] == [{"app": "demo", "by": "portal"}] * 3
 
 
 @pytest.mark.parametrize(("method", "action", "body"), [("GET", "", None), *CHANGES])

@@ -33,6 +33,7 @@ function WholeCatalog() {
           <Problems lines={data.problems} />
           <CatalogTable title={t`Environments`} items={data.environments} />
           <CatalogTable title={t`Templates`} items={data.templates} />
+          <CatalogTable title={t`Apps`} items={data.apps} />
         </div>
       )}
     </>

@@ -8,7 +8,7 @@ import { StateChip } from '@/ui/StateChip';
 import classes from './CatalogPage.module.css';
 import { usableText } from './catalogProblems';
 
-/** A table of environments or templates: the file of each, and whether it can be used. */
+/** A table of environments, templates or apps: the file of each, and whether it can be used. */
 export function CatalogTable({ title, items }: { title: string; items: CatalogFile[] }) {
   const id = useId();
   return (

@@ -13,6 +13,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   session: t({ message: 'Session', context: 'in the audit' }),
   job: t({ message: 'Job', context: 'in the audit' }),
   file: t({ message: 'File', context: 'in the audit' }),
+  app: t({ message: 'App', context: 'in the audit' }),
   share: t({ message: 'Share', context: 'in the audit' }),
   image: t({ message: 'Image', context: 'in the audit' }),
   user: t({ message: 'User', context: 'in the audit' }),
