@@ -1001,6 +1001,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Apps
+         * @description Return all apps of this site that sessions of an environment offer, sorted by name.
+         */
+        get: operations["list_apps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/benchmarks": {
         parameters: {
             query?: never;
@@ -4132,6 +4152,35 @@ export interface components {
             missing: {
                 [key: string]: string;
             };
+        };
+        /**
+         * CatalogAppOut
+         * @description An app that this site declares.
+         *
+         *     `input` is what starting it needs, `extensions` the endings of names that it accepts; empty: any
+         *     file. `environments` are those whose sessions offer it, if they were started since.
+         */
+        CatalogAppOut: {
+            /** Description */
+            description: string;
+            /** Environments */
+            environments: string[];
+            /** Extensions */
+            extensions: string[];
+            /** Input */
+            input: ("file" | "command") | null;
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * CatalogAppsOut
+         * @description The apps of this site.
+         */
+        CatalogAppsOut: {
+            /** Items */
+            items: components["schemas"]["CatalogAppOut"][];
         };
         /**
          * CatalogFile
@@ -10755,6 +10804,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Announcements"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_apps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogAppsOut"];
                 };
             };
             /** @description Error */

@@ -16,6 +16,7 @@ export type WaitingDevice = Schemas['WaitingDevice'];
 export type Ssh = Schemas['SshOut'];
 export type App = Schemas['AppOut'];
 export type AppInput = Schemas['AppIn'];
+export type CatalogApp = Schemas['CatalogAppOut'];
 export type LoginSummary = Schemas['LoginSummary'];
 export type Environment = Schemas['EnvironmentOut'];
 export type Resources = Schemas['ResourcesOut'];

@@ -65,8 +65,12 @@ async def test_apps_are_listed_with_their_availability(
     async with run_portal(catalog_dir=tmp_path / "site") as portal, portal.browser() as carol:
         await carol.login("carol")
         found = {item["name"]: item for item in (await catalog(carol))["apps"]}
+        offered = {item["name"]: item for item in (await carol.get("/api/v1/apps")).body["items"]}
     assert (found["future"]["file"], found["future"]["origin"]) == (str(file), "site")
     assert "No environment" in found["future"]["unavailable_reason"]
+    assert "future" not in offered
+    assert (offered["marimo"]["input"], offered["marimo"]["extensions"]) == ("file", [".py"])
+    assert "python3" in offered["marimo"]["environments"]
     own = found["own"]
     assert (own["origin"], own["available"], own["unavailable_reason"]) == ("shipped", True, None)
 

@@ -40,6 +40,7 @@ export function FolderView({ root, roots }: { root: Root; roots: Roots }) {
         {search.show !== undefined && (
           <PreviewPane
             key={search.show}
+            root={root}
             at={{ root: root.name, path: join(path, search.show) }}
             maxTextBytes={roots.max_text_bytes}
           />
@@ -101,7 +102,7 @@ function Listing(props: Props) {
     <>
       <Filter search={search} />
       <Toolbar
-        root={root.name}
+        root={root}
         path={path}
         writable={writable}
         filled={entries.length > 0}

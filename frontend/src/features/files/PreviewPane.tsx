@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { errorMessage } from '@/api/problem';
+import { OpenAsApp } from '@/features/apps/OpenAsApp';
 import { sizeText } from '@/lib/sizes';
 import { useIsLeft } from '@/lib/useFormDraft';
 import { focusPageIfLost } from '@/ui/focus';
@@ -12,20 +13,21 @@ import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
 import { Contents } from './Contents';
 import classes from './Preview.module.css';
-import { nameOf, readable } from './paths';
+import { nameOf, onCluster, readable } from './paths';
 import { downloadAddress, entryQuery, previewQuery } from './queries';
 import { withPreview } from './search';
 import { TextEditor } from './TextEditor';
-import { type At, type Entry, isFile } from './types';
+import { type At, type Entry, isFile, type Root } from './types';
 import { fileDraft } from './useEditing';
 
 interface Props {
+  root: Root;
   at: At;
   maxTextBytes: number;
 }
 
 /** The properties and the content of one file, beside the list. */
-export function PreviewPane({ at, maxTextBytes }: Props) {
+export function PreviewPane({ root, at, maxTextBytes }: Props) {
   const query = useQuery(entryQuery(at));
   const search = useSearch({ from: '/member/files' });
   const navigate = useNavigate();
@@ -56,7 +58,7 @@ export function PreviewPane({ at, maxTextBytes }: Props) {
       </div>
       {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={200} mt="md" aria-label={t`Loading`} />}
-      {entry && <Inside at={at} entry={entry} maxTextBytes={maxTextBytes} />}
+      {entry && <Inside root={root} at={at} entry={entry} maxTextBytes={maxTextBytes} />}
     </Paper>
   );
 }
@@ -74,7 +76,7 @@ function Facts({ entry }: { entry: Entry }) {
   );
 }
 
-function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
+function Inside({ root, at, entry, maxTextBytes }: Props & { entry: Entry }) {
   const [editing, edit] = useState(useIsLeft(fileDraft(at)));
   const query = useQuery({
     ...previewQuery(at, entry.version),
@@ -111,6 +113,7 @@ function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
             <Trans>Edit</Trans>
           </Button>
         )}
+        <OpenAsApp path={onCluster(root, at.path)} size="sm" />
       </div>
       {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={200} aria-label={t`Loading`} />}

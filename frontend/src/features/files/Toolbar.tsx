@@ -2,11 +2,13 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useRef } from 'react';
+import { OpenAsApp } from '@/features/apps/OpenAsApp';
 import { Icon } from '@/ui/icons';
 import type { FileDialog } from './FileDialogs';
 import classes from './Files.module.css';
+import { onCluster } from './paths';
 import { archiveAddress, downloadAddress } from './queries';
-import { type Entry, isFile } from './types';
+import { type Entry, isFile, type Root } from './types';
 import { uploads } from './uploader';
 
 /** in characters; proxies reject longer addresses */
@@ -14,7 +16,7 @@ const LONGEST_ADDRESS = 6000;
 const MOST_NAMES = 200;
 
 interface Props {
-  root: string;
+  root: Root;
   path: string;
   writable: boolean;
   /** whether there is something to download */
@@ -31,7 +33,7 @@ export function Toolbar({ root, path, writable, filled, chosen, openDialog, remo
     <div className={classes.bar} role="toolbar" aria-label={t`Files`}>
       {writable && chosen.length === 0 && (
         <>
-          <UploadButton root={root} path={path} />
+          <UploadButton root={root.name} path={path} />
           <Button
             variant="default"
             leftSection={<Icon name="plus" />}
@@ -42,13 +44,19 @@ export function Toolbar({ root, path, writable, filled, chosen, openDialog, remo
         </>
       )}
       {filled && chosen.length === 0 && (
-        <Button variant="default" component="a" href={archiveAddress({ root, path })} download>
+        <Button
+          variant="default"
+          component="a"
+          href={archiveAddress({ root: root.name, path })}
+          download
+        >
           <Trans>Download all</Trans>
         </Button>
       )}
       {chosen.length > 0 && (
         <>
-          <Download root={root} path={path} chosen={chosen} />
+          <Download root={root.name} path={path} chosen={chosen} />
+          {only && isFile(only) && <OpenAsApp path={onCluster(root, only.path)} />}
           {only && (
             <Button variant="default" onClick={() => openDialog({ kind: 'rename', entry: only })}>
               <Trans>Rename</Trans>
@@ -88,7 +96,7 @@ function UploadButton({ root, path }: { root: string; path: string }) {
   );
 }
 
-function Download({ root, path, chosen }: Pick<Props, 'root' | 'path' | 'chosen'>) {
+function Download({ root, path, chosen }: Pick<Props, 'path' | 'chosen'> & { root: string }) {
   const [only] = chosen.length === 1 ? chosen : [];
   const address =
     only && isFile(only)

@@ -13,6 +13,10 @@ export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/')
 /** Return the parent folder; the root's is the root. */
 export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
+/** Return the absolute path on the cluster of a path in a root. */
+export const onCluster = (root: { path: string }, path: string): string =>
+  `${root.path.replace(/\/$/, '')}/${path}`;
+
 /** Return each folder of a path, the outermost first, without the root. */
 export function steps(path: string): { name: string; path: string }[] {
   const names = path.split('/').filter((name) => name !== '');

@@ -1,7 +1,9 @@
 import { t } from '@lingui/core/macro';
+import { Suspense } from 'react';
 import type { Session } from '@/api/types';
 import { TrendLine } from '@/features/measurements/TrendLine';
 import { elapsed } from '@/lib/time';
+import { lazyPart } from '@/ui/lazyPart';
 import { Facts } from './Facts';
 import { IdleLine } from './IdleLine';
 import { Notebooks } from './Notebooks';
@@ -13,6 +15,8 @@ import { SessionTensorboard } from './SessionTensorboard';
 import { StopButton } from './StopButton';
 import { TimeLeft } from './TimeLeft';
 import { startTimes } from './timeline';
+
+const RunningApps = lazyPart(async () => (await import('@/features/apps/RunningApps')).RunningApps);
 
 function readyText({ totalMs, queueMs }: NonNullable<ReturnType<typeof startTimes>>): string {
   const all = elapsed(totalMs);
@@ -44,6 +48,11 @@ export function RunningBody({ session }: { session: Session }) {
           <StopButton session={session} />
         </span>
       </div>
+      {session.state === 'running' && (
+        <Suspense>
+          <RunningApps id={session.id} session={session.name} />
+        </Suspense>
+      )}
       <SessionTensorboard session={session} />
       <Notebooks id={session.id} />
       {started && <span className={classes.environment}>{readyText(started)}</span>}

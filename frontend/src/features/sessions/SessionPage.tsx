@@ -28,7 +28,7 @@ import { UsageSection } from './UsageSection';
 import { useAnySession } from './useAnySession';
 
 const SessionMetrics = lazyPart(async () => (await import('./SessionMetrics')).SessionMetrics);
-const SessionApps = lazyPart(async () => (await import('./SessionApps')).SessionApps);
+const SessionApps = lazyPart(async () => (await import('@/features/apps/SessionApps')).SessionApps);
 const SshSetup = lazyPart(async () => (await import('./SshSetup')).SshSetup);
 
 /** The page of a session. */

@@ -3,10 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { errorMessage } from '@/api/problem';
 import type { App } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
-import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { TryAgain } from '@/ui/TryAgain';
 import { AppActions } from './AppActions';
+import { AppFailure } from './AppFailure';
 import { appStateLabel, appsQuery } from './apps';
 import classes from './SessionApps.module.css';
 
@@ -41,19 +41,8 @@ function AppRow({ id, app }: { id: string; app: App }) {
         </span>
       </div>
       <p className={classes.note}>{given ?? translateExact(app.description)}</p>
-      {failed && app.problem && <Notice tone="error">{translateExact(app.problem)}</Notice>}
-      {failed && <Output lines={app.log} />}
+      {failed && <AppFailure app={app} />}
       <AppActions id={id} app={app} />
     </article>
-  );
-}
-
-/** The last lines that a failed app wrote. */
-function Output({ lines }: { lines: readonly string[] }) {
-  if (lines.length === 0) return null;
-  return (
-    <section aria-label={t`Last output`}>
-      <pre className={classes.log}>{lines.join('\n')}</pre>
-    </section>
   );
 }

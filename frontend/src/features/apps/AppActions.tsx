@@ -7,7 +7,7 @@ import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { AppConfirm } from './AppConfirm';
 import { AppDialog } from './AppDialog';
-import { type AppEnd, appsQuery, endApp, startApp } from './apps';
+import { type AppEnd, appsQuery, endApp, isAlive, startApp } from './apps';
 import classes from './SessionApps.module.css';
 
 type Asked = AppEnd | 'start' | null;
@@ -19,7 +19,6 @@ export function AppActions({ id, app }: { id: string; app: App }) {
   const [asked, ask] = useState<Asked>(null);
   const refresh = () => queries.invalidateQueries(appsQuery(id));
   const act = (action: () => Promise<App>) => action().finally(refresh);
-  const alive = app.state === 'running' || app.state === 'starting';
   const start = () =>
     app.input ? ask('start') : void run(() => act(() => startApp(id, app.name, {})));
   // an app that only starts has no work to lose
@@ -28,7 +27,7 @@ export function AppActions({ id, app }: { id: string; app: App }) {
   return (
     <div className={classes.actions}>
       {app.url && <OpenApp url={app.url} />}
-      {alive ? (
+      {isAlive(app) ? (
         <>
           <Button variant="default" loading={busy} onClick={() => end('stop')}>
             <Trans>Stop</Trans>

@@ -1,0 +1,94 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Button, Modal, NativeSelect, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import type { Session } from '@/api/types';
+import { translateExact } from '@/i18n/translate';
+import { useLive } from '@/live/store';
+import { TryAgain } from '@/ui/TryAgain';
+import { AppStart } from './AppStart';
+import { appsForFile, appsQuery } from './apps';
+
+interface Props {
+  /** absolute, on the cluster */
+  path: string;
+  name: string;
+  onClose: () => void;
+}
+
+/** Asks in which session and app to open a file, starts the app and opens its page. */
+export function OpenAsAppDialog({ path, name, onClose }: Props) {
+  const sessions = useLive((s) => s.sessions)?.filter(({ state }) => state === 'running') ?? [];
+  const [id, setId] = useState<string | null>(null);
+  const chosen = sessions.find((session) => session.id === id) ?? sessions[0];
+  return (
+    <Modal opened onClose={onClose} title={t`Open ${name} as an app`}>
+      {chosen === undefined ? (
+        <NoSession />
+      ) : (
+        <Stack>
+          {sessions.length > 1 && (
+            <NativeSelect
+              label={t`Session`}
+              value={chosen.id}
+              onChange={({ currentTarget }) => setId(currentTarget.value)}
+              data={sessions.map((session) => ({
+                value: session.id,
+                label: `${session.name} (${translateExact(session.environment_title)})`,
+              }))}
+            />
+          )}
+          <AppChoice key={chosen.id} session={chosen} path={path} name={name} onClose={onClose} />
+        </Stack>
+      )}
+    </Modal>
+  );
+}
+
+function NoSession() {
+  return (
+    <Stack align="flex-start">
+      <Text size="sm">
+        <Trans>Apps run in a session, and none of yours is running.</Trans>
+      </Text>
+      <Button component={Link} to="/start">
+        <Trans>Start a session</Trans>
+      </Button>
+    </Stack>
+  );
+}
+
+/** The session's apps that open the file. */
+function AppChoice({ session, path, name, onClose }: Props & { session: Session }) {
+  const { data, error, refetch } = useQuery(appsQuery(session.id));
+  const [wanted, setWanted] = useState<string | null>(null);
+  if (error && data === undefined)
+    return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Text size="sm">{t`Asking the session’s node…`}</Text>;
+  const apps = appsForFile(data.items, name);
+  const app = apps.find((each) => each.name === wanted) ?? apps[0];
+  if (app === undefined)
+    return (
+      <Text size="sm">
+        <Trans>
+          The environment of the session {{ session: session.name }} offers no app for this file.
+        </Trans>
+      </Text>
+    );
+  return (
+    <>
+      {apps.length > 1 && (
+        <NativeSelect
+          label={t`App`}
+          value={app.name}
+          onChange={({ currentTarget }) => setWanted(currentTarget.value)}
+          data={apps.map((each) => ({ value: each.name, label: translateExact(each.title) }))}
+        />
+      )}
+      <AppStart key={app.name} id={session.id} app={app} file={path} onClose={onClose} />
+    </>
+  );
+}
