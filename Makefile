@@ -161,6 +161,7 @@ lock:            ## the locks of Python packages, from pyproject.toml; needs uv 
 	uv $(LOCK) --group runtime -o requirements-runtime.lock
 	uv $(LOCK) --group science -o requirements-science.lock
 	uv $(LOCK) --group build -o requirements-build.lock
+	uv $(LOCK) --group apps -o requirements-apps.lock
 	uv $(LOCK) --group docs -o requirements-docs.lock
 
 api: prepare-checks           ## openapi.json and the client generated from it

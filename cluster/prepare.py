@@ -127,6 +127,23 @@ def lab_extension(state: Path, npm: tuple[str, ...], runtime: PrepareStep) -> Pr
     )
 
 
+def vscode(state: Path) -> PrepareStep:
+    """Return the step for VS Code. It comes late: nothing needs it before a user opens it."""
+    sources = CHECKOUT / "deploy/vscode"
+    folder = state / "apps/vscode"
+    return PrepareStep(
+        "vscode",
+        "VS Code for sessions",
+        ((PYTHON, "-m", "deploy.vscode.install", str(folder), "--node", str(state / "build")),),
+        needs=("frontend",),
+        inputs=(
+            *(path for path in sorted(sources.iterdir()) if path.is_file()),
+            CHECKOUT / "requirements-build.lock",
+        ),
+        outputs=(folder / "bin/vscode",),
+    )
+
+
 def steps(state: Path, *, tests: bool, images: bool = False) -> list[PrepareStep]:
     """Return the steps of a checkout with its state in `state`.
 
@@ -173,6 +190,7 @@ def steps(state: Path, *, tests: bool, images: bool = False) -> list[PrepareStep
             outputs=(CHECKOUT / "frontend/dist/index.html",),
         ),
         lab_extension(state, npm, runtime),
+        vscode(state),
         PrepareStep(
             "apptainer", "Apptainer", ((*module, "deploy.apptainer", "install"),), ("packages",)
         ),

@@ -1,5 +1,5 @@
-"""`portal secrets`, `runtime` and `system-files`: the parts of an installation besides the
-settings.
+"""`portal secrets`, `runtime`, `vscode` and `system-files`: the parts of an installation besides
+the settings.
 
 docs/install.md has the order.
 """
@@ -13,8 +13,9 @@ from typing import Annotated
 
 import typer
 
-from deploy import front_door, system
+from deploy import front_door, system, version_folder
 from deploy import runtime as runtimes
+from deploy.vscode import install as vscode_install
 from portal.cli.context import REFUSED, load, print_settings_error
 from portal.config.settings import MIN_SECRET_LENGTH, Settings, SettingsError, read_settings
 
@@ -82,10 +83,41 @@ def runtime(
         target = runtimes.make(link, python)
     except SettingsError as error:
         raise print_settings_error(error) from error
-    except runtimes.RuntimeRefused as error:
+    except version_folder.InstallRefused as error:
         raise _refuse(str(error)) from error
+    _print_versions(link, target)
+
+
+def vscode(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Folder to install to; default: vscode in app_dir.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Install VS Code for sessions, or renew it. Run it where the shared folder can be written to.
+    It downloads from npm and PyPI; sessions that run keep what they began with."""
+    try:
+        link = (folder or _find_app_dir() / vscode_install.NAME).absolute()
+        target = vscode_install.install(link)
+    except SettingsError as error:
+        raise print_settings_error(error) from error
+    except version_folder.InstallRefused as error:
+        raise _refuse(str(error)) from error
+    _print_versions(link, target)
+
+
+def _find_app_dir() -> Path:
+    app_dir = read_settings().app_dir
+    if app_dir is None:
+        raise _refuse("app_dir is not set: set it, or name the folder to install to.")
+    return app_dir
+
+
+def _print_versions(link: Path, target: Path) -> None:
     typer.echo(f"{link} points to {target.name}.")
-    for old in runtimes.older(link):
+    for old in version_folder.older(link):
         typer.echo(f"Older version; remove it once no session uses it: {old}")
 
 

@@ -2,9 +2,7 @@
 programs, and the portal's JupyterLab extension.
 
 `portal runtime FOLDER` creates it, on any machine that can write to the shared folder and has the
-nodes' python3. Each content has a folder of its own, FOLDER-…, which is complete before the link
-FOLDER points to it. Running sessions keep the runtime they started with; pointing the link to the
-old folder is the rollback.
+nodes' python3. Running sessions keep the runtime they started with (version_folder.py).
 """
 
 from __future__ import annotations
@@ -15,7 +13,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy import lab_extension
+from deploy import lab_extension, version_folder
+from deploy.version_folder import InstallRefused
 
 DEPLOY_DIR = Path(__file__).resolve().parent
 SPAWNER = DEPLOY_DIR.parent / "spawner"
@@ -26,34 +25,14 @@ CHECKOUT = (
 )
 
 
-class RuntimeRefused(Exception):
-    """The runtime cannot be created; the message is one sentence with the reason."""
-
-
 def make(link: Path, python: str = "/usr/bin/python3") -> Path:
     """Point `link` to a folder with the current content, and return that folder.
 
-    The folder is created unless it exists. Raises RuntimeRefused.
+    The folder is created unless it exists. Raises InstallRefused.
     """
     lock, lab = SHIPPED if SHIPPED[0].is_file() else CHECKOUT
-    if link.exists() and not link.is_symlink():
-        raise RuntimeRefused(f"{link} exists and was not created by this command: move it away.")
-    target = link.with_name(f"{link.name}-{_compute_digest(lock, lab, python)}")
-    if not (target / ".complete").is_file():
-        _fill(target, lock, lab, python)
-    fresh = link.with_name(f".{link.name}.new")
-    fresh.unlink(missing_ok=True)
-    fresh.symlink_to(target.name)
-    fresh.replace(link)
-    return target
-
-
-def older(link: Path) -> list[Path]:
-    """Return the runtimes before the current one, newest first: sessions may still run from
-    them."""
-    present = link.resolve()
-    folders = [path for path in link.parent.glob(f"{link.name}-*") if path != present]
-    return sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)
+    digest = _compute_digest(lock, lab, python)
+    return version_folder.install(link, digest, lambda target: _fill(target, lock, lab, python))
 
 
 def _fill(target: Path, lock: Path, lab: Path, python: str) -> None:
@@ -66,7 +45,7 @@ def _fill(target: Path, lock: Path, lab: Path, python: str) -> None:
         # readable for users, independent of the caller's umask
         done = subprocess.run(command, check=False, umask=0o022)
         if done.returncode != 0:
-            raise RuntimeRefused(
+            raise InstallRefused(
                 f"`{' '.join(command)}` failed: see the output above, then run this again."
             )
     (packages,) = target.glob("lib/python3*/site-packages")
@@ -78,8 +57,7 @@ def _fill(target: Path, lock: Path, lab: Path, python: str) -> None:
     try:
         lab_extension.install(lab, target)
     except lab_extension.NotBuilt as error:
-        raise RuntimeRefused(f"{error}.") from error
-    (target / ".complete").touch()
+        raise InstallRefused(f"{error}.") from error
 
 
 def _compute_digest(lock: Path, lab: Path, python: str) -> str:

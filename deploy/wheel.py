@@ -27,6 +27,7 @@ PARTS: Mapping[str, str] = {
     "portal/pages": "frontend/dist",
     "deploy/lab": "frontend/lab/dist",
     "deploy/requirements-runtime.lock": "requirements-runtime.lock",
+    "deploy/requirements-build.lock": "requirements-build.lock",
 }
 CLIENT = "client"
 COMPILED = shutil.ignore_patterns("__pycache__", "*.pyc")

@@ -8,6 +8,7 @@ from portal.cli.main import app
 
 app.command()(installation.secrets)
 app.command()(installation.runtime)
+app.command()(installation.vscode)
 app.command()(installation.system_files)
 
 

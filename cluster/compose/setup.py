@@ -22,7 +22,7 @@ from cluster.parts.portal import write_secrets
 # ELSEWHERE: files of the single-machine cluster that a container's image replaces. NOT_HERE:
 # settings that this project omits.
 ELSEWHERE = frozenset({"hosts", "nsswitch.conf", "sudoers.d/portal", "nslcd.conf"})
-NOT_HERE = ("catalog_dir", "modules_init", "image_import_dir", "image_import_auth_file",
+NOT_HERE = ("catalog_dir", "app_dir", "modules_init", "image_import_dir", "image_import_auth_file",
             "image_import_plain_registries", "notice")  # fmt: skip
 
 

@@ -38,6 +38,11 @@ class Paths:
         return self.root / "science"
 
     @property
+    def apps(self) -> Path:
+        """Programs of apps in sessions, such as VS Code."""
+        return self.root / "apps"
+
+    @property
     def app(self) -> Path:
         return self.root / "app"
 

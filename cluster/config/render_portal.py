@@ -80,6 +80,7 @@ def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
         "runtime_dir": str(paths.runtime),
         "image_dir": str(paths.images),
         "catalog_dir": str(paths.catalog),
+        "app_dir": str(paths.apps),
         "modules_init": str(INIT),
         "image_import_dir": str(paths.imported),
         "image_import_auth_file": str(secrets / "registry_auth.json"),

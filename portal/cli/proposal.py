@@ -274,6 +274,8 @@ def _propose_nodes(detected: Detected) -> Iterator[Part]:
     source = "from the command line" if environments.runtime_dir else "by default"
     runtime = str(environments.runtime_dir or PLACES["runtime_dir"])
     yield ProposedSetting("runtime_dir", runtime, f"{source}; at the same path on all nodes")
+    why = "beside runtime_dir; programs of apps, such as VS Code, which `portal vscode` installs"
+    yield ProposedSetting("app_dir", str(Path(runtime).parent / "apps"), why)
     if environments.image_dir:
         why = f"from the command line; images there: {len(environments.images)}"
         yield ProposedSetting("image_dir", str(environments.image_dir), why)

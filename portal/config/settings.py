@@ -161,6 +161,7 @@ class Settings(
     runtime_dir: AbsolutePath
     image_dir: AbsolutePath
     catalog_dir: AbsolutePath | None = None
+    app_dir: AbsolutePath | None = None
     apptainer_path: AbsolutePath = Path("/usr/bin/apptainer")
     modules_init: AbsolutePath | None = None
     pip_index_url: IndexUrl | None = None

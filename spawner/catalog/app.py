@@ -1,15 +1,15 @@
 """Apps that a site offers in its sessions, loaded from YAML files and validated.
 
 The files are `apps/NAME.yaml` in the shipped catalog and in the site's own folder, each validated
-against catalog/app.schema.json. docs/apps.md is the documentation for authors. Only `load_app`
-reads files.
+against catalog/app.schema.json. docs/apps.md is the documentation for authors. Only `load_app` and
+`resolve_programs` access files.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from spawner.node.apps.declared import BASE_VARIABLE, PORT_VARIABLE
 SCHEMA = SHIPPED / "app.schema.json"
 _NAME = re.compile(r"[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,19}")
 _FIELD = re.compile(r"\{([a-z]+)\}")
+_PROGRAM = "{program}"
 _ADDRESSES = {"port", "socket"}
 _INPUTS = {"file", "command"}
 
@@ -31,6 +32,7 @@ class App:
     name: str
     title: str
     command: tuple[str, ...]
+    program: str | None = None
     description: str = ""
     listens: Literal["port", "socket"] = "port"
     port: int = 8080
@@ -71,6 +73,18 @@ def load_app(path: Path) -> App:
     return _build_app(path.stem, fields)
 
 
+def resolve_programs(apps: Iterable[App], app_dir: Path | None) -> list[App]:
+    """Return the apps whose program is installed, with its path in their command.
+
+    Apps without the field `program` are among them: their environment has the program, or not.
+    """
+    return [
+        _insert_program(app, app_dir) if app.program is not None and app_dir is not None else app
+        for app in apps
+        if app.program is None or (app_dir is not None and (app_dir / app.program).is_file())
+    ]
+
+
 def to_config(
     apps: Iterable[App],
     environment: Environment,
@@ -95,6 +109,11 @@ def to_config(
 def list_variables(apps: Iterable[App]) -> list[str]:
     """Return the names of all variables that the apps' processes get."""
     return sorted({PORT_VARIABLE, BASE_VARIABLE, *(name for app in apps for name in app.env)})
+
+
+def _insert_program(app: App, app_dir: Path) -> App:
+    program = f"{app_dir}/{app.program}"
+    return replace(app, command=tuple(word.replace(_PROGRAM, program) for word in app.command))
 
 
 def _to_json(app: App) -> dict[str, Any]:
@@ -126,6 +145,8 @@ def _semantic_problems(fields: Mapping[str, Any]) -> Iterator[str]:
         yield f"command: the field {name} needs `input: {name}`"
     if given is not None and given not in used:
         yield f"command: with `input: {given}` it has to contain the field {given}, in braces"
+    if ("program" in used) != ("program" in fields):
+        yield "program: it and the field program in the command need each other"
     if given == "command" and listens == "socket":
         yield "listens: with `input: command` it is always a port"
     if "extensions" in fields and given != "file":

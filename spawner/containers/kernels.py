@@ -37,7 +37,7 @@ class KernelContext:
 
     `runtime_dir` is the virtualenv on the nodes, `node_dir` the session's folder on the node's own
     disk (scripts.node_dir), `logdir` the folder that TensorBoard reads, `pip_index_url` pip's
-    index.
+    index, `app_dir` the folder with programs of apps.
     """
 
     runtime_dir: str
@@ -47,6 +47,7 @@ class KernelContext:
     logdir: str
     gpus: bool
     pip_index_url: str | None = None
+    app_dir: str | None = None
 
 
 def packages_dir(home: str, environment: Environment) -> str:
@@ -172,7 +173,7 @@ def _wrap_command(
                 context.apptainer,
                 container.image,
                 [*_OWN_GROUP, *inside] if own_group else inside,
-                binds=[context.home, context.node_dir, context.logdir, *container.binds],
+                binds=[*_list_binds(context), *container.binds],
                 gpus=context.gpus and environment.gpu != "none",
             )
             return [*wrapper, "--", *words]
@@ -183,3 +184,8 @@ def _wrap_command(
             options = ["--path", f"{folder.programs}:{folder.path}"]
     words = ["env", *settings, *command] if settings else list(command)
     return [*wrapper, "--first", own_programs, *options, "--", *words]
+
+
+def _list_binds(context: KernelContext) -> list[str]:
+    folders = [context.home, context.node_dir, context.logdir]
+    return [*folders, context.app_dir] if context.app_dir is not None else folders

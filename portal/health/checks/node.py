@@ -111,6 +111,8 @@ def _build_script(settings: Settings, config: str) -> str:
 
 def _build_config(settings: Settings) -> dict[str, Any]:
     folders = [settings.image_dir, settings.image_import_dir, settings.modules_init]
+    if settings.app_dir is not None and settings.app_dir.is_dir():  # its programs are optional
+        folders.append(settings.app_dir)
     return {
         "node_url": settings.node_url,
         "ca": settings.node_url_ca,

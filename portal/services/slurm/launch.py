@@ -7,7 +7,7 @@ row alone determines the job, so both submit the same.
 import hashlib
 import hmac
 import posixpath
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
 
@@ -328,7 +328,10 @@ def _build_apps(
     context: AppContext, session: Session, environment: Environment, kernel_context: KernelContext
 ) -> dict[str, Any]:
     """Return the apps that a session offers; they run in its own environment."""
-    settings, apps = context.settings, context.catalog.apps.values()
+    settings = context.settings
+    apps = app.resolve_programs(context.catalog.apps.values(), settings.app_dir)
+    if settings.app_dir is not None and any(each.program for each in apps):
+        kernel_context = replace(kernel_context, app_dir=str(settings.app_dir))
     words = job_command(environment, kernel_context, app.list_variables(apps))
     origin = settings.notebook_origin(session.user.username) or settings.public_url
     return app.to_config(apps, environment, origin, words)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from spawner.catalog.app import App, list_variables, load_app, to_config
+from spawner.catalog.app import App, list_variables, load_app, resolve_programs, to_config
 from spawner.catalog.environment import SHIPPED, Catalog, CatalogError, Environment
 from spawner.node.apps.declared import SessionAppsConfig
 
@@ -37,10 +37,10 @@ def problem(folder: Path, name: str = "mine", **changes: Any) -> str:
 
 def test_the_shipped_apps_load_and_are_offered_in_python(python3: Environment) -> None:
     apps = {path.stem: load_app(path) for path in (SHIPPED / "apps").glob("*.yaml")}
-    assert {"own", "marimo", "streamlit"} <= apps.keys()
+    assert {"own", "marimo", "streamlit", "gradio", "mlflow", "vscode"} <= apps.keys()
     assert all(app.is_offered_in(python3) for app in apps.values())
     old = replace(python3, version="3.9")
-    assert [name for name, app in apps.items() if app.is_offered_in(old)] == ["own"]
+    assert {name for name, app in apps.items() if app.is_offered_in(old)} == {"own", "vscode"}
 
 
 def test_an_app_has_its_fields_and_defaults(tmp_path: Path) -> None:
@@ -67,6 +67,10 @@ def test_an_app_has_its_fields_and_defaults(tmp_path: Path) -> None:
         ({"command": ["x", "{socket}"]}, "command: the field socket needs `listens: socket`"),
         ({"command": ["x", "{file}"]}, "command: the field file needs `input: file`"),
         ({"input": "file"}, "command: with `input: file` it has to contain the field file"),
+        ({"program": "a/b"}, "program: it and the field program in the command need each other"),
+        ({"command": ["{program}"]}, "program: it and the field program in the command"),
+        ({"program": "../b", "command": ["{program}"]}, "program: '../b' does not match"),
+        ({"program": "/bin/b", "command": ["{program}"]}, "program: '/bin/b' does not match"),
         ({"extensions": [".py"]}, "extensions: these need `input: file`"),
         ({"min_version": "3.10"}, "min_version: it needs `language`"),
         ({"port": 80}, "port: 80 is less than the minimum of 1024"),
@@ -95,6 +99,20 @@ def test_an_app_is_offered_where_its_declaration_says(python3: Environment) -> N
     assert not replace(app, language="R").is_offered_in(python3)
     assert replace(app, language="python", min_version="3.9").is_offered_in(python3)
     assert not replace(app, language="python", min_version="3.12").is_offered_in(python3)
+
+
+def test_an_app_whose_program_is_missing_is_left_out(tmp_path: Path) -> None:
+    apps = [
+        App("own", "Own", ("serve",)),
+        App("mine", "Mine", ("{program}", "--with={program}"), program="mine/bin/serve"),
+    ]
+    program = tmp_path / "mine/bin/serve"
+    assert [app.name for app in resolve_programs(apps, None)] == ["own"]
+    assert [app.name for app in resolve_programs(apps, tmp_path)] == ["own"]
+    program.parent.mkdir(parents=True)
+    program.touch()
+    own, mine = resolve_programs(apps, tmp_path)
+    assert (own, mine.command) == (apps[0], (f"{program}", f"--with={program}"))
 
 
 def test_a_session_reads_what_the_portal_writes(python3: Environment) -> None:

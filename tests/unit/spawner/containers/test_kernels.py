@@ -17,7 +17,13 @@ from hypothesis import strategies as st
 
 from spawner.catalog import lab_config
 from spawner.catalog.environment import Catalog, Environment
-from spawner.containers.kernels import KernelContext, kernel_env, kernelspec, packages_dir
+from spawner.containers.kernels import (
+    KernelContext,
+    job_command,
+    kernel_env,
+    kernelspec,
+    packages_dir,
+)
 from spawner.containers.runtimes import Container
 from spawner.node import kernel as wrapper
 from tests.paths import CHECKOUT
@@ -135,6 +141,8 @@ def test_folders_elsewhere_are_bound(python3: Environment) -> None:
     bound = [argv[n + 1] for n, word in enumerate(argv) if word == "--bind"]
     assert bound == ["/home/alice", "/tmp/portal-1", "/scratch/alice/runs", "/data"]
     assert "--nv" not in argv
+    _, words = job_command(python3, replace(PLACE, app_dir="/srv/apps"), ())
+    assert "/srv/apps" in words[words.index("exec") : words.index("/images/python3.sif")]
 
 
 @pytest.mark.parametrize(
