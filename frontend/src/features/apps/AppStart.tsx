@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Group, Loader, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { App } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { Icon } from '@/ui/icons';
@@ -33,7 +33,7 @@ export function AppStart({ id, app, file, onClose }: Props) {
       {busy && !waiting && (
         <Notice tone="warning">
           <Trans>
-            It runs with {{ file: app.file }}. Opening this file stops it, and what isn’t saved in
+            It runs with {{ file: app.file ?? '' }}. Opening this file stops it, and what isn’t saved in
             it is lost.
           </Trans>
         </Notice>
@@ -90,7 +90,7 @@ function useStart(id: string, app: App, file: string) {
       if (isAlive(app) && app.file !== file) await endApp(id, app.name, 'stop');
       await startApp(id, app.name, { file });
     } catch (error) {
-      setRefusal(sentence(error));
+      setRefusal(errorMessage(error));
     } finally {
       await queries.invalidateQueries(appsQuery(id));
       setPhase('sent');

@@ -4,7 +4,7 @@ import { Button, Modal, NativeSelect, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
+import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
@@ -66,7 +66,7 @@ function AppChoice({ session, path, name, onClose }: Props & { session: Session 
   const { data, error, refetch } = useQuery(appsQuery(session.id));
   const [wanted, setWanted] = useState<string | null>(null);
   if (error && data === undefined)
-    return <TryAgain error={sentence(error)} onRetry={() => void refetch()} />;
+    return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (data === undefined) return <Text size="sm">{t`Asking the session’s node…`}</Text>;
   const apps = appsForFile(data.items, name);
   const app = apps.find((each) => each.name === wanted) ?? apps[0];
