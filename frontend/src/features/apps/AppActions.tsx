@@ -7,7 +7,8 @@ import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { AppConfirm } from './AppConfirm';
 import { AppDialog } from './AppDialog';
-import { type AppEnd, appsQuery, endApp, isAlive, startApp } from './apps';
+import { type AppEnd, appsQuery, endApp, startApp } from './apps';
+import { isAlive } from './forFile';
 import classes from './SessionApps.module.css';
 
 type Asked = AppEnd | 'start' | null;

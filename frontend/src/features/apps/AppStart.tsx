@@ -9,7 +9,8 @@ import { translateExact } from '@/i18n/translate';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { AppFailure } from './AppFailure';
-import { appsQuery, endApp, isAlive, startApp } from './apps';
+import { appsQuery, endApp, startApp } from './apps';
+import { isAlive } from './forFile';
 import { openTab } from './openTab';
 
 interface Props {
@@ -33,8 +34,8 @@ export function AppStart({ id, app, file, onClose }: Props) {
       {busy && !waiting && (
         <Notice tone="warning">
           <Trans>
-            It runs with {{ file: app.file ?? '' }}. Opening this file stops it, and what isn’t saved in
-            it is lost.
+            It runs with {{ file: app.file ?? '' }}. Opening this file stops it, and what isn’t
+            saved in it is lost.
           </Trans>
         </Notice>
       )}

@@ -3,7 +3,8 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Suspense, useState } from 'react';
 import { lazyPart } from '@/ui/lazyPart';
-import { appsForFile, catalogAppsQuery } from './apps';
+import { catalogAppsQuery } from './apps';
+import { appsForFile } from './forFile';
 
 const OpenAsAppDialog = lazyPart(async () => (await import('./OpenAsAppDialog')).OpenAsAppDialog);
 

@@ -10,7 +10,8 @@ import { translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
 import { TryAgain } from '@/ui/TryAgain';
 import { AppStart } from './AppStart';
-import { appsForFile, appsQuery } from './apps';
+import { appsQuery } from './apps';
+import { appsForFile } from './forFile';
 
 interface Props {
   /** absolute, on the cluster */

@@ -2,7 +2,7 @@
 import { t } from '@lingui/core/macro';
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
-import type { App, AppInput, CatalogApp } from '@/api/types';
+import type { App, AppInput } from '@/api/types';
 import type { StateLabel } from '@/ui/StateChip';
 import { STATE_TONES } from '@/ui/tones';
 
@@ -20,19 +20,6 @@ export const catalogAppsQuery = queryOptions({
   queryFn: async () => (await unwrap(api.GET('/api/v1/apps'))).items,
   staleTime: 60_000,
 });
-
-/** Return the apps that open a file of this name. */
-export const appsForFile = <T extends Pick<CatalogApp, 'input' | 'extensions'>>(
-  apps: readonly T[],
-  name: string,
-): T[] =>
-  apps.filter(
-    ({ input, extensions }) =>
-      input === 'file' && extensions.some((extension) => name.endsWith(extension)),
-  );
-
-export const isAlive = ({ state }: Pick<App, 'state'>): boolean =>
-  state === 'running' || state === 'starting';
 
 /** The apps that a running session offers; its server is asked each time. */
 export const appsQuery = (id: string) =>

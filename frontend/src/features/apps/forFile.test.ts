@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { appsForFile } from './apps';
+import { appsForFile } from './forFile';
 
 const app = (name: string, input: 'file' | 'command' | null, ...extensions: string[]) => ({
   name,
