@@ -10,7 +10,7 @@ from bench.figure import Figure, Result, at_least, at_most, median
 from bench.load import Load, Target, hammer
 from bench.start import RESOURCES
 from cluster.client import Client
-from spawner import guard
+from spawner import signing
 
 CONNECTIONS, SECONDS, WARM_S, ROUNDS = 8, 2.0, 0.3, 3
 WRITE = """
@@ -56,8 +56,8 @@ def _to_figures(rates: list[float], times: list[float]) -> list[Figure]:
 def _direct_target(cluster: BenchCluster, board_id: str, path: str) -> Target:
     sql = "SELECT host, port, guard_key FROM tensorboards WHERE id = ?"
     ((host, port, key),) = query(cluster.paths.portal_home / "portal.db", sql, board_id)
-    signature = guard.sign(key, "GET", path, time.time())  # valid for longer than the run
-    return Target.get(f"http://{host}:{port}{path}", {guard.SIGNATURE_HEADER: signature})
+    signature = signing.sign(key, "GET", path, time.time())  # valid for longer than the run
+    return Target.get(f"http://{host}:{port}{path}", {signing.SIGNATURE_HEADER: signature})
 
 
 async def _run_rounds(

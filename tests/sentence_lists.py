@@ -48,7 +48,7 @@ MODULES = (
     "spawner/node/apps/app.py",
     "spawner/node/apps/declared.py",
     "spawner/node/apps/session_apps.py",
-    "spawner/node/jupyter/handlers.py",
+    "spawner/node/jupyter/session_sources.py",
     "spawner/node/portal_client.py",
     "spawner/node/workdir.py",
     "spawner/node/session.py",

@@ -276,8 +276,8 @@ class Tensorboard(Base):
 
     `secret_hash` is the hash of the secret with which the run's program calls back, as for a Job.
     `guard_key` is stored in the clear because the portal signs every request with it
-    (spawner/guard.py); it grants no access to the portal. Both change with `run_id`, at each start.
-    `tls_name` is as in Session. `own_job_id` is the row of its own Slurm job (a
+    (spawner/signing.py); it grants no access to the portal. Both change with `run_id`, at each
+    start. `tls_name` is as in Session. `own_job_id` is the row of its own Slurm job (a
     TensorboardJob), null while it runs in its parent's allocation.
     """
 

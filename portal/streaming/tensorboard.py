@@ -21,7 +21,7 @@ from portal.errors import NotFound, TooManyRequests, problem_response
 from portal.metrics import Metrics
 from portal.streaming import proxy
 from portal.streaming.proxy import Headers
-from spawner import guard
+from spawner import signing
 from spawner.timing import measured
 
 log = structlog.get_logger(__name__)
@@ -205,7 +205,7 @@ class Exchange:
     body: bytes
     place: TensorboardTarget
     guard_key: str = field(repr=False)
-    """The key of the run's guard: signs our request, and proves that the response is the guard's
+    """The run's key: signs our request, and proves that the response is TensorBoard's
     own.
     """
     tls: Mapping[str, Any] = field(default_factory=dict)
@@ -286,13 +286,13 @@ class Forwarded(Response):
     async def _request(self) -> aiohttp.ClientResponse:
         """Send the request.
 
-        Raises ClientError if the response is not from the run's own guard: another user's program
+        Raises ClientError if the response is not from the run itself: another user's program
         may have taken over its port.
         """
         exchange = self._exchange
         key, target = exchange.guard_key, exchange.url.raw_path_qs
-        signature = guard.sign(key, exchange.method, target, time.time())
-        headers = [*exchange.headers, (guard.SIGNATURE_HEADER, signature)]
+        signature = signing.sign(key, exchange.method, target, time.time())
+        headers = [*exchange.headers, (signing.SIGNATURE_HEADER, signature)]
         answer = await proxy.send_request(
             self._client,
             exchange.method,
@@ -301,9 +301,9 @@ class Forwarded(Response):
             exchange.body or None,
             **exchange.tls,
         )
-        if not guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, "")):
+        if not signing.is_proven(key, signature, answer.headers.get(signing.PROOF_HEADER, "")):
             answer.close()
-            raise aiohttp.ClientError("the answer isn't from this TensorBoard's guard")
+            raise aiohttp.ClientError("the answer isn't from this TensorBoard")
         return answer
 
     async def _count_pieces(self, answer: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:

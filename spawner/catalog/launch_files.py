@@ -36,7 +36,7 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
   uuid                 this run's id; a restarted tensorboard gets another
   tensorboard_id       the tensorboard's own id: for requests to the portal and in its address
   secret               Authorization: Bearer … for requests to the portal
-  guard_key            the key with which every request must be signed, see spawner/guard.py
+  guard_key            the key with which every request must be signed, see spawner/signing.py
   portal_url           as above
   portal_ca, tls       as above
   username             as above

@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from spawner.node.portal_client import HomeError, NotWanted, PortalClient, PortalRefused
+from spawner.node.portal_client import NotWanted, PortalClient, PortalRefused, PortalRequestError
 
 log = logging.getLogger("portal")
 
@@ -29,7 +29,7 @@ LOOK_S = 600.0
 """Maximum sleep, because a node's clock may be changed."""
 
 
-class BadCertificate(HomeError):
+class BadCertificate(PortalRequestError):
     """The portal's answer is no certificate for this key."""
 
 
@@ -79,7 +79,7 @@ class NodeIdentity:
 
 def keep_valid(
     identity: NodeIdentity,
-    home: PortalClient,
+    portal: PortalClient,
     wait: Callable[[float], object] | None = None,
 ) -> None:
     """Renew the certificate before it ends, as long as the portal wants the program.
@@ -93,18 +93,18 @@ def keep_valid(
             pause(min(seconds_left, LOOK_S))
             continue
         try:
-            identity.use_certificate(home.certificate(identity.request))
+            identity.use_certificate(portal.certificate(identity.request))
             log.info("the certificate is valid until %s", identity.ends_at.isoformat())
         except (NotWanted, PortalRefused) as answer:
             log.info("certificate not renewed: %s", answer)
             return
-        except HomeError as error:
+        except PortalRequestError as error:
             log.warning("certificate not renewed yet: %s", error)
         pause(AGAIN_S)  # a new certificate may end soon too, with the CA's or by this node's clock
 
 
-def keep_valid_in_background(identity: NodeIdentity, home: PortalClient) -> None:
+def keep_valid_in_background(identity: NodeIdentity, portal: PortalClient) -> None:
     """Start `keep_valid` in a daemon thread."""
     threading.Thread(
-        target=keep_valid, args=(identity, home), name="certificate", daemon=True
+        target=keep_valid, args=(identity, portal), name="certificate", daemon=True
     ).start()

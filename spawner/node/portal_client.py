@@ -5,9 +5,9 @@ independent of Jupyter and TensorBoard. Standard library only, because it runs b
 is imported. `http.client` rather than urllib: the secret is never sent to a proxy from the user's
 environment, nor to the target of a redirect.
 
-  HomeError
+  PortalRequestError
   ├── NotWanted     the portal no longer wants this process: end quietly
-  ├── Refused       the portal does not accept this secret or this request: do not repeat
+  ├── PortalRefused the portal does not accept this secret or this request: do not repeat
   └── OutOfReach    no answer within the time limit
 """
 
@@ -35,19 +35,19 @@ GIVE_UP_S = 900.0
 REPORT_CHARS = 2000
 
 
-class HomeError(Exception):
+class PortalRequestError(Exception):
     """A request to the portal failed."""
 
 
-class NotWanted(HomeError):
+class NotWanted(PortalRequestError):
     """The portal answered 410."""
 
 
-class PortalRefused(HomeError):
+class PortalRefused(PortalRequestError):
     """The portal answered with a status that repeating the request will not change."""
 
 
-class OutOfReach(HomeError):
+class OutOfReach(PortalRequestError):
     """The portal did not answer in time."""
 
 
@@ -77,7 +77,7 @@ class PortalClient:
     ) -> str | None:
         """Report the listening port; return once the portal has accepted it.
 
-        Return the requested certificate, if the portal issues one. Raises HomeError.
+        Return the requested certificate, if the portal issues one. Raises PortalRequestError.
         """
         body: dict[str, Any] = {"port": port, "timings": timings or {}}
         if request is not None:
@@ -85,7 +85,10 @@ class PortalClient:
         return _get_certificate(self._repeat_until_accepted("POST", "hello", body))
 
     def certificate(self, request: str) -> str:
-        """Request a replacement for a certificate that ends soon; one attempt. Raises HomeError."""
+        """Request a replacement for a certificate that ends soon; one attempt.
+
+        Raises PortalRequestError.
+        """
         response = self.ask("POST", "certificate", {"csr": request})
         certificate = _get_certificate(response) if response.status == 200 else None
         if certificate is None:
@@ -93,7 +96,10 @@ class PortalClient:
         return certificate
 
     def server(self) -> dict[str, Any]:
-        """Wait for the single-user server's `env`, `args` and `base_url`. Raises HomeError."""
+        """Wait for the single-user server's `env`, `args` and `base_url`.
+
+        Raises PortalRequestError.
+        """
         return self._repeat_until_accepted("GET", f"server?wait_s={WAIT_S}", None, WAIT_S).body
 
     def while_wanted(

@@ -32,7 +32,7 @@ from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from spawner.node import workdir
-from spawner.node.portal_client import HomeError, NotWanted, PortalClient
+from spawner.node.portal_client import NotWanted, PortalClient, PortalRequestError
 
 log = logging.getLogger("portal")
 
@@ -64,49 +64,56 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
         config = workdir.read_config(Path(arguments[0]))
-        home = PortalClient(
+        portal = PortalClient(
             config["portal_url"],
             "sessions",
             config["uuid"],
             config["secret"],
             ca=config.get("portal_ca"),
         )
-    except (workdir.PlaceError, LookupError):
+    except (workdir.NodeSetupError, LookupError):
         log.exception("this session can't start")
         return 1
-    return _run_and_report(home, config, clock)
+    return _run_and_report(portal, config, clock)
 
 
-def _run_and_report(home: PortalClient, config: dict[str, Any], clock: StartTimeline) -> int:
+def _run_and_report(portal: PortalClient, config: dict[str, Any], clock: StartTimeline) -> int:
     """Run, and report the end to the portal, after a failure with an explanation for the user.
 
     The port stays bound until the portal knows, and nginx no longer sends requests to it: otherwise
     another user's program could take it and receive the owner's cookies.
     """
     with contextlib.ExitStack() as resources:
-        return _run_until_end(home, config, clock, resources)
+        return _run_until_end(portal, config, clock, resources)
 
 
 def _run_until_end(
-    home: PortalClient,
+    portal: PortalClient,
     config: dict[str, Any],
     clock: StartTimeline,
     resources: contextlib.ExitStack,
 ) -> int:
     try:
         node_name = os.environ.get("SLURMD_NODENAME")
-        listener = resources.enter_context(workdir.bind(home.portal_url, node_name))
+        listener = resources.enter_context(workdir.bind(portal.portal_url, node_name))
         clock.mark("bound")
-        _run(home, config, clock, listener)
+        _run(portal, config, clock, listener)
     except NotWanted as refusal:
         log.info("%s", refusal)
         return 0
-    except (HomeError, workdir.PlaceError, OSError, ImportError, LookupError, ServerError) as error:
+    except (
+        PortalRequestError,
+        workdir.NodeSetupError,
+        OSError,
+        ImportError,
+        LookupError,
+        ServerError,
+    ) as error:
         log.exception("this session failed")
-        home.report("failed", explain(error))
+        portal.report("failed", explain(error))
         time.sleep(HOLD_S)
         return 1
-    home.report("exiting", "JupyterLab was shut down")
+    portal.report("exiting", "JupyterLab was shut down")
     time.sleep(HOLD_S)
     return 0
 
@@ -116,13 +123,13 @@ class ServerError(Exception):
 
 
 def _run(
-    home: PortalClient, config: dict[str, Any], clock: StartTimeline, listener: socket.socket
+    portal: PortalClient, config: dict[str, Any], clock: StartTimeline, listener: socket.socket
 ) -> None:
     port = listener.getsockname()[1]
     wants_tls = bool(config.get("tls"))
-    call = _in_background(lambda: _call_portal(home, port, clock, wants_tls=wants_tls))
-    folder = workdir.folder_path(config)
-    workdir.make_folder(folder)
+    call = _in_background(lambda: _call_portal(portal, port, clock, wants_tls=wants_tls))
+    folder = workdir.node_dir_path(config)
+    workdir.create_node_dir(folder)
     try:
         write_files(folder, config)
         set_environment(folder, config)
@@ -132,10 +139,10 @@ def _run(
         response, tls = call.result()
         apply_environment(response, listener.getsockname(), "http" if tls is None else "https")
         with _server_errors():
-            settings = server.settings(for_folder(config["server_config"], folder), folder)
+            settings = server.settings(config["server_config"], folder)
             arguments = list(response["args"])
             app = server.prepare(
-                listener.dup(), settings, arguments, home, folder, tls, config.get("apps")
+                listener.dup(), settings, arguments, portal, folder, tls, config.get("apps")
             )
             server.forget_secrets(app, SECRETS)
             server.run(app, lambda: clock.mark("listening"))
@@ -148,22 +155,22 @@ Answered = tuple[dict[str, Any], ssl.SSLContext | None]
 
 
 def _call_portal(
-    home: PortalClient, port: int, clock: StartTimeline, *, wants_tls: bool
+    portal: PortalClient, port: int, clock: StartTimeline, *, wants_tls: bool
 ) -> Answered:
     tls = None
     if wants_tls:
         from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
 
         node_identity = identity.NodeIdentity()
-        certificate = home.hello(port, dict(clock.marks), node_identity.request)
+        certificate = portal.hello(port, dict(clock.marks), node_identity.request)
         if certificate is not None:
             node_identity.use_certificate(certificate)
-            identity.keep_valid_in_background(node_identity, home)
+            identity.keep_valid_in_background(node_identity, portal)
             tls = node_identity.context
     else:
-        home.hello(port, dict(clock.marks))
+        portal.hello(port, dict(clock.marks))
     clock.mark("called home")
-    response = home.server()
+    response = portal.server()
     clock.mark("got the hub's environment")
     return response, tls
 
@@ -175,13 +182,13 @@ def _in_background(work: Callable[[], Answered]) -> Future[Answered]:
     def target() -> None:
         try:
             future.set_result(work())
-        except (HomeError, OSError, ValueError, ImportError) as error:
+        except (PortalRequestError, OSError, ValueError, ImportError) as error:
             future.set_exception(error)
         finally:
             if not future.done():  # never leave the other thread waiting
                 future.set_exception(ServerError("connecting to the portal failed unexpectedly"))
 
-    threading.Thread(target=target, name="home", daemon=True).start()
+    threading.Thread(target=target, name="portal", daemon=True).start()
     return future
 
 
@@ -256,7 +263,7 @@ def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
     try:
         os.chdir(home)
     except OSError as error:
-        raise workdir.PlaceError(
+        raise workdir.NodeSetupError(
             f"your home directory {home} can't be reached on the node: {error.strerror}"
         ) from error
 
@@ -270,21 +277,6 @@ def apply_environment(
             os.environ[name] = str(value)
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     os.environ["JUPYTERHUB_SERVICE_URL"] = f"{scheme}://{host}:{address[1]}{response['base_url']}"
-
-
-def for_folder(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the configuration with `{runtime_dir}` replaced by the folder, at any depth."""
-    return {name: _replace(value, str(folder)) for name, value in settings.items()}
-
-
-def _replace(value: Any, folder: str) -> Any:
-    if isinstance(value, str):
-        return value.replace("{runtime_dir}", folder)
-    if isinstance(value, list):
-        return [_replace(item, folder) for item in value]
-    if isinstance(value, dict):
-        return {name: _replace(item, folder) for name, item in value.items()}
-    return value
 
 
 @contextlib.contextmanager

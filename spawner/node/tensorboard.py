@@ -3,7 +3,7 @@
 Slurm runs it as the user, in a separate job or as a step of a running one. There are two processes,
 because the portal is unreachable from a private network namespace: this one calls the portal and
 ends the other; the other serves TensorBoard on a socket that was opened before it changed its
-namespace. Every request must be signed with the guard's key, because any host on the cluster's
+namespace. Every request must be signed with the run's key, because any host on the cluster's
 network can reach the port. This process keeps the port until the portal knows that TensorBoard has
 ended: otherwise another user's program on the node could take it and receive the next requests. The
 program depends on config.json (see `spawner/catalog/launch_files.py`) and the portal's /node
@@ -26,10 +26,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from spawner import guard
+from spawner import signing
 from spawner.node import workdir
 from spawner.node.network import namespace
-from spawner.node.portal_client import HomeError, NotWanted, PortalClient
+from spawner.node.portal_client import NotWanted, PortalClient, PortalRequestError
 
 log = logging.getLogger("portal")
 
@@ -57,36 +57,42 @@ def main(arguments: list[str]) -> int:
     try:
         config = workdir.read_config(Path(arguments[0]))
         name = config.get("tensorboard_id", config["uuid"])
-        home = PortalClient(
+        portal = PortalClient(
             config["portal_url"],
             "tensorboards",
             name,
             config["secret"],
             ca=config.get("portal_ca"),
         )
-    except (workdir.PlaceError, LookupError):
+    except (workdir.NodeSetupError, LookupError):
         log.exception("TensorBoard can't start")
         return 1
     with contextlib.ExitStack() as until_reported:
         try:
-            listener = workdir.bind(home.portal_url, os.environ.get("SLURMD_NODENAME"))
+            listener = workdir.bind(portal.portal_url, os.environ.get("SLURMD_NODENAME"))
             until_reported.enter_context(listener)
-            _supervise(home, config, listener)
+            _supervise(portal, config, listener)
         except NotWanted as answer:
             log.info("%s", answer)
             return 0
-        except (HomeError, workdir.PlaceError, TensorboardError, OSError, LookupError) as error:
+        except (
+            PortalRequestError,
+            workdir.NodeSetupError,
+            TensorboardError,
+            OSError,
+            LookupError,
+        ) as error:
             log.exception("TensorBoard failed")
-            home.report("failed", f"TensorBoard could not run: {error}")
+            portal.report("failed", f"TensorBoard could not run: {error}")
             return 1
-        home.report("exiting", "TensorBoard was stopped")
+        portal.report("exiting", "TensorBoard was stopped")
         return 0
 
 
-def _supervise(home: PortalClient, config: dict[str, Any], listener: socket.socket) -> None:
+def _supervise(portal: PortalClient, config: dict[str, Any], listener: socket.socket) -> None:
     """Start the serving process, call the portal once it listens, and wait until either ends."""
-    folder = workdir.folder_path(config)
-    workdir.make_folder(folder)
+    folder = workdir.node_dir_path(config)
+    workdir.create_node_dir(folder)
     inner = _make_inner_socket(folder) if config.get("tls") else listener
     reading, writing = os.pipe()
     parent = os.getpid()
@@ -102,8 +108,8 @@ def _supervise(home: PortalClient, config: dict[str, Any], listener: socket.sock
     signal.signal(signal.SIGTERM, _raise_ended)
     try:
         _require_listening(_read_first_line(reading))
-        _call_and_relay(home, listener, folder if inner is not listener else None)
-        _in_background(lambda: _end_when_unwanted(home, child))
+        _call_and_relay(portal, listener, folder if inner is not listener else None)
+        _in_background(lambda: _end_when_unwanted(portal, child))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         child = 0
         if status != 0:
@@ -127,34 +133,34 @@ def _make_inner_socket(folder: Path) -> socket.socket:
     return inner
 
 
-def _call_and_relay(home: PortalClient, listener: socket.socket, folder: Path | None) -> None:
+def _call_and_relay(portal: PortalClient, listener: socket.socket, folder: Path | None) -> None:
     """Call the portal; with a folder, serve TLS and forward connections to the socket there.
 
     A portal that no longer issues certificates expects plain HTTP.
     """
     port = listener.getsockname()[1]
     if folder is None:
-        home.hello(port)
+        portal.hello(port)
         return
     from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
     from spawner.node.network import relay  # noqa: PLC0415 - takes a while, and few need it
 
     node_identity = identity.NodeIdentity()
     listener.listen(BACKLOG)  # the portal may connect as soon as it has answered
-    certificate = home.hello(port, request=node_identity.request)
+    certificate = portal.hello(port, request=node_identity.request)
     if certificate is not None:
         node_identity.use_certificate(certificate)
-        identity.keep_valid_in_background(node_identity, home)
+        identity.keep_valid_in_background(node_identity, portal)
     context = node_identity.context if certificate is not None else None
     relay.serve_in_background(listener, context, folder / INNER)
 
 
-def _end_when_unwanted(home: PortalClient, child: int) -> None:
+def _end_when_unwanted(portal: PortalClient, child: int) -> None:
     """End the child when the portal no longer wants it.
 
     A step of a running job has no other signal.
     """
-    home.while_wanted()
+    portal.while_wanted()
     with contextlib.suppress(ProcessLookupError):
         os.kill(child, signal.SIGTERM)
 
@@ -224,7 +230,7 @@ def _serve(
     from tensorboard import default, program  # noqa: PLC0415 - only in the new namespace
 
     def make_server(app: Wsgi, flags: Any) -> GuardedServer:
-        safe = guarded(app, config["guard_key"])
+        safe = require_signature(app, config["guard_key"])
         return GuardedServer(safe, listener, config["path_prefix"], writing)
 
     board = program.TensorBoard(plugins=default.get_plugins(), server_class=make_server)
@@ -261,7 +267,7 @@ def _use_private_files(folder: Path) -> None:
     os.environ.pop("PYTHONPATH", None)
 
 
-def guarded(app: Wsgi, key: str, now_s: Callable[[], float] = time.time) -> Wsgi:
+def require_signature(app: Wsgi, key: str, now_s: Callable[[], float] = time.time) -> Wsgi:
     """Wrap `app` to serve only requests signed with the key, with proof in each answer.
 
     All other requests get 403.
@@ -272,10 +278,10 @@ def guarded(app: Wsgi, key: str, now_s: Callable[[], float] = time.time) -> Wsgi
         signature = str(environ.pop("HTTP_X_PORTAL_SIGNATURE", ""))
 
         def start_proven(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
-            proof = (guard.PROOF_HEADER, guard.prove(key, signature))
+            proof = (signing.PROOF_HEADER, signing.prove(key, signature))
             return start_response(status, [*headers, proof], *error)
 
-        if guard.is_signed(key, method, target, signature, now_s()):
+        if signing.is_signed(key, method, target, signature, now_s()):
             return app(environ, start_proven)
         body = b"Forbidden"
         headers = [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))]

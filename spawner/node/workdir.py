@@ -1,4 +1,4 @@
-"""Config file, node-local folder and port of a node program.
+"""Config file, node directory and port of a node program: the package lists the folders.
 
 Independent of Jupyter and TensorBoard; of the portal it uses only the address, to determine the
 interface on which the portal will connect. Standard library only.
@@ -28,10 +28,10 @@ KERNEL_METADATA = "portal"
 TERMINAL_PREFIX = "env_"
 """A terminal of this prefix and a kernel's name has a shell inside that kernel's environment."""
 KERNEL_STARTUP = "kernel_startup.py"
-"""File in the node-local folder that IPython runs when a kernel starts."""
+"""File in the node directory that IPython runs when a kernel starts."""
 
 
-class PlaceError(Exception):
+class NodeSetupError(Exception):
     """The node or its files are not in the required state; the message is for the user."""
 
 
@@ -44,7 +44,7 @@ def log_to_stderr() -> None:
 def read_config(path: Path) -> dict[str, Any]:
     """Load the job's config.json.
 
-    Raises PlaceError.
+    Raises NodeSetupError.
 
     It contains a secret and determines which program runs, so a file that another user could read
     or change is refused.
@@ -52,34 +52,34 @@ def read_config(path: Path) -> dict[str, Any]:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
-        raise PlaceError(f"the job's configuration can't be read: {error}") from error
+        raise NodeSetupError(f"the job's configuration can't be read: {error}") from error
     with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
         _require_private(os.fstat(descriptor), "the job's configuration")
         text = file.read(CONFIG_LIMIT_BYTES + 1)
     try:
         config = json.loads(text)
     except ValueError as error:
-        raise PlaceError(f"the job's configuration is damaged: {error}") from error
+        raise NodeSetupError(f"the job's configuration is damaged: {error}") from error
     if not isinstance(config, dict):
-        raise PlaceError("the job's configuration is damaged: not an object")
+        raise NodeSetupError("the job's configuration is damaged: not an object")
     return config
 
 
-def folder_path(config: Mapping[str, Any]) -> Path:
-    """Return the node-local folder's path; its prefix is configured, as kernelspecs use it too."""
+def node_dir_path(config: Mapping[str, Any]) -> Path:
+    """Return the node directory's path; its prefix is configured, as kernelspecs use it too."""
     return Path(f"{config['runtime_dir_prefix']}{str(config['uuid'])[:13]}")
 
 
-def make_folder(path: Path) -> None:
-    """Create the node-local folder, empty and private.
+def create_node_dir(path: Path) -> None:
+    """Create the node directory, empty and private.
 
-    Raises PlaceError.
+    Raises NodeSetupError.
 
     One that an earlier run of the same job left behind is emptied; one with another owner is
     refused.
     """
     if len(os.fsencode(path)) > FOLDER_LIMIT_BYTES:
-        raise PlaceError(f"the node's folder {path} has a name too long for sockets")
+        raise NodeSetupError(f"the node's folder {path} has a name too long for sockets")
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:
@@ -87,14 +87,14 @@ def make_folder(path: Path) -> None:
         shutil.rmtree(path)
         path.mkdir(mode=0o700)
     except OSError as error:
-        raise PlaceError(f"the folder {path} can't be created on the node: {error}") from error
+        raise NodeSetupError(f"the folder {path} can't be created on the node: {error}") from error
 
 
 def bind(portal_url: str, node_name: str | None) -> socket.socket:
     """Return a TCP socket bound to a port of the kernel's choice, but *not* listening.
 
     So the port is reserved, and connections are refused until the server is ready. Raises
-    PlaceError.
+    NodeSetupError.
     """
     for address in _list_addresses(portal_url, node_name):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -108,7 +108,7 @@ def bind(portal_url: str, node_name: str | None) -> socket.socket:
             continue
         listener.setblocking(False)
         return listener
-    raise PlaceError("the node has no address to listen on")
+    raise NodeSetupError("the node has no address to listen on")
 
 
 def _list_addresses(portal_url: str, node_name: str | None) -> Iterator[str]:
@@ -157,8 +157,8 @@ def _resolve(name: str | None) -> list[str]:
 def _require_private(status: os.stat_result, name: str, *, folder: bool = False) -> None:
     kind = stat.S_ISDIR if folder else stat.S_ISREG
     if not kind(status.st_mode):
-        raise PlaceError(f"{name} is not a {'folder' if folder else 'regular file'}")
+        raise NodeSetupError(f"{name} is not a {'folder' if folder else 'regular file'}")
     if status.st_uid != os.geteuid():
-        raise PlaceError(f"{name} belongs to another user")
+        raise NodeSetupError(f"{name} belongs to another user")
     if stat.S_IMODE(status.st_mode) & 0o077:
-        raise PlaceError(f"{name} can be read or changed by other users")
+        raise NodeSetupError(f"{name} can be read or changed by other users")

@@ -15,7 +15,7 @@ import binascii
 import re
 from dataclasses import dataclass
 
-from spawner import guard
+from spawner import signing
 from spawner.names import UUID
 
 HEADER = "X-Portal-Ssh-Grant"
@@ -78,7 +78,7 @@ def parse_public_key(text: str) -> str:
 
 def render_grant(key: str, path: str, grant: SshGrant, now_s: float) -> str:
     """Return the header's value. `key` is the session's secret, `path` the requested one."""
-    signature = guard.sign(key, METHOD, _signed_text(path, grant), now_s)
+    signature = signing.sign(key, METHOD, _signed_text(path, grant), now_s)
     return f"{signature} {grant.token_id} {grant.public_key}"
 
 
@@ -90,7 +90,7 @@ def parse_grant(key: str, path: str, text: str, now_s: float) -> SshGrant:
     signature, _, rest = text.partition(" ")
     token_id, _, public_key = rest.partition(" ")
     grant = SshGrant(token_id, public_key)
-    if not guard.is_signed(key, METHOD, _signed_text(path, grant), signature, now_s):
+    if not signing.is_signed(key, METHOD, _signed_text(path, grant), signature, now_s):
         raise BadGrant("the grant is not valid")
     if UUID.fullmatch(token_id) is None:
         raise BadGrant("the grant names no token")

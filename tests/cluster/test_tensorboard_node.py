@@ -22,7 +22,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from spawner import guard
+from spawner import signing
 from tests.paths import CHECKOUT
 from tests.polling import PATIENCE_S, until
 from tests.servers.jupyterhub import RUNTIME, account, give, write_private
@@ -101,8 +101,8 @@ class Board:
 
     def signed(self, path: str, key: str | None = None) -> dict[str, str]:
         """Return the headers of a request signed as the portal does."""
-        signature = guard.sign(key or self.config["guard_key"], "GET", path, time.time())
-        return {guard.SIGNATURE_HEADER: signature}
+        signature = signing.sign(key or self.config["guard_key"], "GET", path, time.time())
+        return {signing.SIGNATURE_HEADER: signature}
 
     @property
     def node_dir(self) -> Path:
@@ -238,7 +238,7 @@ async def test_only_what_is_signed_with_the_guards_key(board: Board) -> None:
         key = board.config["guard_key"]
         for wrong in (board.config["secret"], key + "x"):
             assert (await board.get(path, **board.signed(path, wrong)))[0] == 403, path
-            assert (await board.get(path, **{guard.SIGNATURE_HEADER: wrong}))[0] == 403, path
+            assert (await board.get(path, **{signing.SIGNATURE_HEADER: wrong}))[0] == 403, path
         for other in (f"{path}?x", "/data/environment"):
             assert (await board.get(path, **board.signed(other)))[0] == 403, path
 

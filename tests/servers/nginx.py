@@ -23,7 +23,7 @@ from deploy.nginx import command, write
 from deploy.nginx_program import version_here
 from portal.config.listen import CONNECTIONS_PER_ADDRESS
 from portal.config.origins import ContentHosts
-from spawner import guard
+from spawner import signing
 from tests.polling import wait_until
 
 USERS = {"token-of-alice": "alice", "token-of-bob": "bob", "token-of-carol": "carol"}
@@ -120,10 +120,10 @@ class Upstream:
         self._open.discard(connection)
 
     def _proven(self, seen: ReceivedRequest, answer: bytes) -> bytes:
-        signatures = seen.all(guard.SIGNATURE_HEADER.lower())
+        signatures = seen.all(signing.SIGNATURE_HEADER.lower())
         if not signatures or self.guard_key is None:
             return answer
-        proof = f"{guard.PROOF_HEADER}: {guard.prove(self.guard_key, signatures[0])}"
+        proof = f"{signing.PROOF_HEADER}: {signing.prove(self.guard_key, signatures[0])}"
         return answer.replace(b"\r\n", f"\r\n{proof}\r\n".encode(), 1)
 
     def _shaken(self, connection: socket.socket) -> socket.socket:

@@ -106,7 +106,7 @@ async def _run_job(
 
 def _build_script(settings: Settings, config: str) -> str:
     python = f"{settings.runtime_dir}/bin/python"
-    return f"#!/bin/bash\nexec {quote(python)} -I -m spawner.node.preflight {quote(config)}\n"
+    return f"#!/bin/bash\nexec {quote(python)} -I -m spawner.node.node_report {quote(config)}\n"
 
 
 def _build_config(settings: Settings) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from portal.context import AppContext
 from portal.models import Session
 from portal.services.sessions import servers
 from portal.services.slurm import certificates, launch
-from spawner import guard
+from spawner import signing
 
 MAX_ANSWER_BYTES = 512 * 1024
 
@@ -45,17 +45,17 @@ async def ask(
     path = f"/user/{session.user.username}/{session.name}/portal/{action}"
     key = launch.derive_secret(context, session.id)
     content = b"" if body is None else json.dumps(body).encode()
-    signature = guard.sign(key, method, guard.with_body(path, content), time.time())
+    signature = signing.sign(key, method, signing.with_body(path, content), time.time())
     async with context.http.request(
         method,
         URL(f"{servers.url_of(session)}{path}", encoded=True),
-        headers={guard.SIGNATURE_HEADER: signature},
+        headers={signing.SIGNATURE_HEADER: signature},
         data=content or None,
         timeout=aiohttp.ClientTimeout(total=timeout_s),
         allow_redirects=False,
         **certificates.build_connect_arguments(context, session.tls_name),
     ) as answer:
-        if not guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, "")):
+        if not signing.is_proven(key, signature, answer.headers.get(signing.PROOF_HEADER, "")):
             raise ValueError(f"the proof of status {answer.status} is missing or malformed")
         found = json.loads(await _read(answer))
     if not isinstance(found, dict):

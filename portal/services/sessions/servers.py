@@ -18,7 +18,7 @@ from portal.services.sessions.gate import Decision, GateAnswer, LiveSession, hos
 from portal.services.slurm import certificates, launch
 from portal.services.slurm.placement import last_job_info
 from portal.services.store import change
-from spawner import guard
+from spawner import signing
 from spawner.slurm.model import JobPhase
 
 log = structlog.get_logger(__name__)
@@ -124,14 +124,14 @@ async def confirm(context: AppContext, decision: Decision, live: LiveSession | N
 async def _has_proof(context: AppContext, live: LiveSession) -> bool:
     key = launch.derive_secret(context, live.session_id)
     path = f"/user/{live.owner}/{live.name}/portal/proof"
-    signature = guard.sign(key, "GET", path, time.time())
+    signature = signing.sign(key, "GET", path, time.time())
     url = URL(f"http://{host_port(live.host or '', live.port or 0)}{path}", encoded=True)
-    headers = {guard.SIGNATURE_HEADER: signature}
+    headers = {signing.SIGNATURE_HEADER: signature}
     try:
         async with context.http.get(
             url, headers=headers, timeout=PROOF_TIMEOUT, allow_redirects=False
         ) as answer:
-            return guard.is_proven(key, signature, answer.headers.get(guard.PROOF_HEADER, ""))
+            return signing.is_proven(key, signature, answer.headers.get(signing.PROOF_HEADER, ""))
     except (aiohttp.ClientError, TimeoutError):
         return False
 

@@ -107,7 +107,7 @@ async def request_start(
 
 
 def _new_run() -> tuple[str, str]:
-    """Return the ID of a new run and the key of its guard, which are never reused."""
+    """Return the ID of a new run and its key for signing requests, which are never reused."""
     return new_id(), secrets.token_urlsafe(32)
 
 

@@ -16,17 +16,17 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 from tornado.web import authenticated
 
-from spawner.node.jupyter.handlers import (
+from spawner.node.jupyter.session_sources import (
     NO_PORTAL,
     SessionSources,
-    job_refusal,
-    refusal,
+    to_job_page_error,
+    to_page_error,
     to_server_path,
 )
 from spawner.node.jupyter.signed import SignedHandler
-from spawner.node.portal_client import HomeError
+from spawner.node.portal_client import PortalRequestError
 
-SETTING = "portal_desk"
+SETTING = "portal_session_sources"
 PROOF = r"/portal/proof"
 FACTS = r"/portal/session"
 KEEP = r"/portal/session/keep"
@@ -42,14 +42,14 @@ JOB_CANCEL = rf"{JOBS}/{JOB_ID}/cancel"
 class PortalHandler(APIHandler):  # type: ignore[misc]
     """Base class: access to the session's data, and error handling."""
 
-    describe_refusal = staticmethod(refusal)
+    describe_error = staticmethod(to_page_error)
     """Returns status and message for the page."""
 
     @property
-    def desk(self) -> SessionSources:
+    def sources(self) -> SessionSources:
         """Return the data sources from the server's settings, stored there by server.py."""
-        desk: SessionSources = self.settings[SETTING]
-        return desk
+        sources: SessionSources = self.settings[SETTING]
+        return sources
 
     def send_json(self, value: dict[str, Any], status: int = 200) -> None:
         """Send an answer that must not be cached."""
@@ -60,15 +60,15 @@ class PortalHandler(APIHandler):  # type: ignore[misc]
     async def pass_on(self, method: str, action: str, body: dict[str, Any] | None = None) -> None:
         """Forward a request to the portal, and send its answer."""
         try:
-            response = await self.desk.ask(method, action, body)
-        except HomeError as error:
+            response = await self.sources.ask(method, action, body)
+        except PortalRequestError as error:
             self.log.warning("%s", error)
             self.send_json({"message": NO_PORTAL}, 502)
             return
         if response.status == 200:
             self.send_json(response.body)
             return
-        status, message = self.describe_refusal(response)
+        status, message = self.describe_error(response)
         self.send_json({"message": message}, status)
 
 
@@ -98,16 +98,18 @@ class SessionFacts(PollingHandler):
     async def get(self) -> None:
         """Send the current data; an unreachable portal is not an error here."""
         facts, problem = await self._fetch_facts()
-        use = await self.desk.meter.use()
+        use = await self.sources.meter.use()
         data = {"facts": facts, "problem": problem, "use": use.as_json()}
-        self.send_json({**data, "kept": self.desk.idle.kept})
+        self.send_json({**data, "kept": self.sources.idle.kept})
 
     async def _fetch_facts(self) -> tuple[dict[str, Any] | None, str | None]:
         try:
-            response = await self.desk.ask("GET", "facts")
-        except HomeError:
+            response = await self.sources.ask("GET", "facts")
+        except PortalRequestError:
             return None, NO_PORTAL
-        return (response.body, None) if response.status == 200 else (None, refusal(response)[1])
+        return (
+            (response.body, None) if response.status == 200 else (None, to_page_error(response)[1])
+        )
 
 
 class SessionExtend(PortalHandler):
@@ -127,7 +129,7 @@ class SessionKeep(PortalHandler):
     @authenticated
     async def put(self) -> None:
         """Store this in the server, for every tab and browser with this JupyterLab."""
-        self.desk.idle.kept = True
+        self.sources.idle.kept = True
         self.send_json({"kept": True})
 
 
@@ -150,7 +152,7 @@ class SessionTensorboard(PortalHandler):
         )
         if not isinstance(logdir, str) or not isinstance(asked_at, int | float):
             return None
-        return logdir if self.desk.accept_logdir(asked_at) else None
+        return logdir if self.sources.accept_logdir(asked_at) else None
 
 
 class SessionUsage(PollingHandler):
@@ -159,7 +161,7 @@ class SessionUsage(PollingHandler):
     @authenticated
     async def get(self) -> None:
         """Send the series in the format of the reports to the portal."""
-        self.send_json(self.desk.recent.to_report(time.monotonic()))
+        self.send_json(self.sources.recent.to_report(time.monotonic()))
 
 
 class SessionJobs(PollingHandler):
@@ -181,7 +183,7 @@ class SessionJobs(PollingHandler):
 class SessionJobLog(PollingHandler):
     """GET: the end of a job's log."""
 
-    describe_refusal = staticmethod(job_refusal)
+    describe_error = staticmethod(to_job_page_error)
 
     @authenticated
     async def get(self, batch_job_id: str) -> None:
@@ -192,7 +194,7 @@ class SessionJobLog(PollingHandler):
 class SessionJobCancel(PortalHandler):
     """POST: cancel a job."""
 
-    describe_refusal = staticmethod(job_refusal)
+    describe_error = staticmethod(to_job_page_error)
 
     @authenticated
     async def post(self, batch_job_id: str) -> None:

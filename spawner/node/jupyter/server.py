@@ -34,13 +34,13 @@ from spawner.node.jupyter import (
     ssh_link,
     terminal_link,
 )
-from spawner.node.jupyter.handlers import SessionSources
 from spawner.node.jupyter.idle import Kernels
 from spawner.node.jupyter.imports import import_singleuser
 from spawner.node.jupyter.outputs import handlers as output_handlers
 from spawner.node.jupyter.outputs.contents import NodeContents
 from spawner.node.jupyter.outputs.kernels import NodeConnection, NodeKernels
 from spawner.node.jupyter.outputs.writer import OutputWriter, renamed
+from spawner.node.jupyter.session_sources import SessionSources
 from spawner.node.portal_client import PortalClient
 from spawner.node.ssh.connections import SshConnections
 from spawner.node.ssh.sshd import Sshd
@@ -245,12 +245,12 @@ def prepare(
     listener: socket.socket,
     settings: Config,
     arguments: list[str],
-    home: PortalClient,
+    portal: PortalClient,
     folder: Path,
     tls: ssl.SSLContext | None = None,
     apps: Mapping[str, Any] | None = None,
 ) -> NodeServer:
-    """Return a server ready to `start()`, which asks `home` about the session.
+    """Return a server ready to `start()`, which asks `portal` about the session.
 
     The hub's environment must be in os.environ. `folder` is the session's own on the node. Without
     `tls` it serves plain HTTP. `apps` is the part of config.json. May exit.
@@ -258,15 +258,15 @@ def prepare(
     server: NodeServer = NodeSingleUser.make_serverapp(jpserver_extensions=dict(EXTENSIONS))
     server.serve_on(listener, settings, tls)
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
-    desk = SessionSources(home)
-    server.web_app.settings[signed.SECRET] = home.secret
-    server.web_app.settings[portal_link.SETTING] = desk
+    sources = SessionSources(portal)
+    server.web_app.settings[signed.SECRET] = portal.secret
+    server.web_app.settings[portal_link.SETTING] = sources
     environ = terminal_environ(os.environ)
-    sshd = Sshd(folder / "ssh", home.secret, environ)
-    server.web_app.settings[ssh_link.SETTING] = SshConnections(home, sshd)
+    sshd = Sshd(folder / "ssh", portal.secret, environ)
+    server.web_app.settings[ssh_link.SETTING] = SshConnections(portal, sshd)
     offered = SessionAppsConfig.parse(apps or {}, server.web_app.settings["base_url"])
     server.web_app.settings[app_control.SETTING] = SessionApps(offered, folder / "apps", environ)
-    server.io_loop.add_callback(server.keep_recording, Recorder(desk, server.kernels_now))
+    server.io_loop.add_callback(server.keep_recording, Recorder(sources, server.kernels_now))
     server.io_loop.add_callback(server.keep_outputs)
     return server
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tornado.web import HTTPError, RequestHandler
 
-from spawner import guard
+from spawner import signing
 
 SECRET = "portal_secret"  # noqa: S105 - the setting's name
 
@@ -25,11 +25,11 @@ class SignedHandler(RequestHandler):
     def prepare(self) -> None:
         """Refuse a request that the portal did not sign."""
         key: str = self.settings[SECRET]
-        signature = self.request.headers.get(guard.SIGNATURE_HEADER, "")
-        target = guard.with_body(self.request.uri or "", self.request.body)
-        if not guard.is_signed(key, self.request.method or "", target, signature, time.time()):
+        signature = self.request.headers.get(signing.SIGNATURE_HEADER, "")
+        target = signing.with_body(self.request.uri or "", self.request.body)
+        if not signing.is_signed(key, self.request.method or "", target, signature, time.time()):
             raise HTTPError(403)
-        self.set_header(guard.PROOF_HEADER, guard.prove(key, signature))
+        self.set_header(signing.PROOF_HEADER, signing.prove(key, signature))
 
     def send_json(self, value: Any) -> None:
         self.set_header("Content-Type", "application/json")

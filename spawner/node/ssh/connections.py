@@ -16,9 +16,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from spawner.guard import LIFETIME_S
 from spawner.node.portal_client import PortalClient
 from spawner.node.ssh.sshd import Sshd
+from spawner.signing import LIFETIME_S
 from spawner.ssh.grant import SshGrant, parse_grant
 
 log = logging.getLogger("portal")
@@ -47,7 +47,7 @@ class SshRefusal(Exception):
 class SshConnections:
     """The open connections, as functions that close them, by the id of their token."""
 
-    home: PortalClient
+    portal: PortalClient
     sshd: Sshd
     _open: defaultdict[str, set[Close]] = field(default_factory=lambda: defaultdict(set))
     _watched: set[str] = field(default_factory=set)
@@ -59,7 +59,7 @@ class SshConnections:
         Raises BadGrant, BadKey, and SshRefusal if there is no sshd or no room.
         """
         now = time.time()
-        grant = parse_grant(self.home.secret, path, text, now)
+        grant = parse_grant(self.portal.secret, path, text, now)
         self._used = {old: at for old, at in self._used.items() if now - at <= 2 * LIFETIME_S}
         if text in self._used:
             raise SshRefusal(403, "This connection was opened before.")
@@ -95,7 +95,7 @@ class SshConnections:
             return unused.is_set()
 
         def wait() -> None:
-            self.home.while_wanted(f"ssh/{token_id}", is_unused)
+            self.portal.while_wanted(f"ssh/{token_id}", is_unused)
             with contextlib.suppress(RuntimeError):  # the server has ended, and its loop with it
                 loop.call_soon_threadsafe(self._end_watch, token_id, unused.is_set())
 

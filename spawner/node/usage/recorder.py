@@ -12,9 +12,9 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from spawner.node.jupyter.handlers import SessionSources
 from spawner.node.jupyter.idle import Kernels
-from spawner.node.portal_client import HomeError
+from spawner.node.jupyter.session_sources import SessionSources
+from spawner.node.portal_client import PortalRequestError
 from spawner.node.usage.meter import KEPT_S, Use
 from spawner.node.usage.time_series import Series
 
@@ -37,7 +37,7 @@ class Recorder:
     `kernels` returns the current state of the server's kernels.
     """
 
-    desk: SessionSources
+    sources: SessionSources
     kernels: Callable[[], Kernels]
     sleep: Callable[[float], Awaitable[object]] = field(default=asyncio.sleep, repr=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False)
@@ -51,10 +51,10 @@ class Recorder:
         await self.sleep(FIRST_S)
         series, report_due = Series(KEPT_S), self.clock() + LEAST_S
         while True:
-            use = await self.desk.meter.use()
+            use = await self.sources.meter.use()
             killed = series.add(self.clock(), use)
-            self.desk.recent.add(self.clock(), use)
-            became_busy = self.desk.idle.add_measurement(self.clock(), use, self.kernels())
+            self.sources.recent.add(self.clock(), use)
+            became_busy = self.sources.idle.add_measurement(self.clock(), use, self.kernels())
             if self.clock() >= report_due or nearly_full(use) or killed or became_busy:
                 wait_s = await self.report(series)
                 if wait_s is None:
@@ -65,10 +65,10 @@ class Recorder:
     async def report(self, series: Series) -> float | None:
         """Report, and return the seconds until the next report; None to stop."""
         now = self.clock()
-        report = {**series.to_report(now), "idle_s": self.desk.idle.lasts_s(now)}
+        report = {**series.to_report(now), "idle_s": self.sources.idle.lasts_s(now)}
         try:
-            response = await self.desk.ask("POST", "use", report)
-        except HomeError as error:
+            response = await self.sources.ask("POST", "use", report)
+        except PortalRequestError as error:
             log.debug("could not report the session's usage: %s", error)
             return REPORT_EVERY_S
         if response.status in NOT_ANY_MORE:

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from portal.models import AuditEvent, JobState, Session
 from portal.services.slurm.launch import derive_secret
-from spawner import guard
+from spawner import signing
 from tests.portal.api.test_ssh import add_token
 from tests.servers.gate_portal import Real, problem, real_portal
 
@@ -91,8 +91,8 @@ def test_the_server_gets_a_signed_request(
     assert seen.body == sent
     key, signature = derive_secret(CONTEXT, session.id), seen.one("x-portal-signature")
     now = float(signature.partition(".")[0])
-    assert guard.is_signed(key, method, guard.with_body(seen.path, sent), signature, now)
-    assert not guard.is_signed(key, method, guard.with_body(seen.path, b"x"), signature, now)
+    assert signing.is_signed(key, method, signing.with_body(seen.path, sent), signature, now)
+    assert not signing.is_signed(key, method, signing.with_body(seen.path, b"x"), signature, now)
 
 
 def test_each_change_is_recorded_without_the_command(real: Real, session: Session) -> None:

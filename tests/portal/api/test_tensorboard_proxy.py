@@ -20,7 +20,7 @@ from portal.models import (
 )
 from portal.services.auth.hashes import hash_token
 from portal.services.tensorboards.tickets import issue_frame_ticket
-from spawner.guard import is_signed
+from spawner.signing import is_signed
 from tests.servers.gate_portal import Real, problem, real_portal
 from tests.servers.nginx import GUARD_KEY, PAGE, Answer, ReceivedRequest, reply, run_nginx
 

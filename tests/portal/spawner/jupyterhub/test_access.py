@@ -13,7 +13,7 @@ import pytest
 from yarl import URL
 
 from portal.hub.client import Hub
-from spawner import guard
+from spawner import signing
 from tests.fakes.portal import COOKIE
 from tests.polling import PATIENCE_S, until
 from tests.servers.jupyterhub import Browser, HubSetup
@@ -76,14 +76,14 @@ async def test_server_proves_to_the_portal_alone_that_the_port_is_its_own(
 ) -> None:
     session, _ = await setup.running()
     path = f"{session.base}/portal/proof"
-    signature = guard.sign(session.secret, "GET", path, time.time())
+    signature = signing.sign(session.secret, "GET", path, time.time())
     async with aiohttp.ClientSession() as client:
         for signed, status in ((signature, 204), (f"{signature}0", 403), ("", 403)):
-            headers = {guard.SIGNATURE_HEADER: signed}
+            headers = {signing.SIGNATURE_HEADER: signed}
             async with client.get(session.url + path, headers=headers) as answer:
                 assert answer.status == status
-                proof = answer.headers.get(guard.PROOF_HEADER, "")
-                assert guard.is_proven(session.secret, signature, proof) is (status == 204)
+                proof = answer.headers.get(signing.PROOF_HEADER, "")
+                assert signing.is_proven(session.secret, signature, proof) is (status == 204)
 
 
 async def test_a_terminal_inherits_no_token(setup: HubSetup) -> None:

@@ -13,7 +13,7 @@ from portal.config.settings import Settings
 from portal.health.checks.clocks import check_skew
 from portal.health.checks.node import MARK, NodeReport, _run_job, judge_report
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
-from spawner.node import preflight
+from spawner.node import node_report
 from spawner.slurm import client
 from spawner.sources import hash_package
 
@@ -58,7 +58,7 @@ def make_report(**changes: Any) -> str:
 
 
 def test_the_marks_are_one() -> None:
-    assert preflight.MARK == MARK
+    assert node_report.MARK == MARK
 
 
 def test_a_node_that_is_well(settings: Settings) -> None:
@@ -191,7 +191,7 @@ def test_a_node_looks_without_failing(tmp_path: Path) -> None:
         "node_url": "http://127.0.0.1:9", "ca": None, "folders": [str(tmp_path), "/nonexistent"],
         "programs": ["/bin/true", "/nonexistent"],
     }  # fmt: skip
-    found = preflight.run_checks(bodies)
+    found = node_report.run_checks(bodies)
     assert found["folders"] == {str(tmp_path): True, "/nonexistent": False}
     assert found["programs"] == {"/bin/true": found["programs"]["/bin/true"], "/nonexistent": None}
     assert found["programs"]["/bin/true"] is not None

@@ -21,7 +21,7 @@ from portal.streaming.tensorboard import (
     TensorboardTarget,
     request_headers,
 )
-from spawner import guard
+from spawner import signing
 from tests.polling import PATIENCE_S
 
 KEY = "the-key"
@@ -34,8 +34,8 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 async def prove(request: web.BaseRequest, answer: web.StreamResponse) -> None:
     """Add the proof to the response, as TensorBoard's guard does."""
-    signature = request.headers[guard.SIGNATURE_HEADER]
-    answer.headers[guard.PROOF_HEADER] = guard.prove(KEY, signature)
+    signature = request.headers[signing.SIGNATURE_HEADER]
+    answer.headers[signing.PROOF_HEADER] = signing.prove(KEY, signature)
 
 
 @asynccontextmanager
@@ -123,7 +123,7 @@ async def test_path_headers_and_body_pass_as_they_are() -> None:
     host = headers.pop("host")
     assert host.startswith("127.0.0.1:")
     signature = headers.pop("x-portal-signature")
-    assert guard.is_signed(KEY, method, path, signature, time.time())
+    assert signing.is_signed(KEY, method, path, signature, time.time())
     assert headers == {"accept": "*/*", "content-length": "3"}
     assert (browser.status, browser.body, browser.ended) == (200, b"{}", True)
     assert browser.headers["content-type"].startswith("application/json")

@@ -177,7 +177,7 @@ def test_node_dir_has_a_part_that_other_users_cannot_guess() -> None:
         launch_files.tensorboard_files(TENSORBOARD),
     ):
         config = json.loads(files["config.json"])
-        folder = str(workdir.folder_path(config))
+        folder = str(workdir.node_dir_path(config))
         assert folder == launch_files.node_dir(config["uuid"], config["secret"])
 
 

@@ -19,7 +19,7 @@ from portal.api.gate import FRESH_S
 from spawner.node import session, workdir
 from spawner.node.jupyter.imports import placeholders
 from spawner.node.portal_client import OutOfReach
-from spawner.node.workdir import PlaceError
+from spawner.node.workdir import NodeSetupError
 
 CONFIG: dict[str, Any] = {
     "kernelspecs": {"python3": {"argv": ["a", "b"]}, "r": {"argv": ["c"]}},
@@ -68,17 +68,10 @@ def test_only_the_hubs_own_names_enter_the_environment(monkeypatch: pytest.Monke
     assert environ["JUPYTERHUB_SERVICE_URL"].startswith("http://[fd00::1]:40123/")
 
 
-def test_the_folder_stands_wherever_the_config_names_it() -> None:
-    given = {"A": {"b": "{runtime_dir}/x", "c": ["{runtime_dir}", 3], "d": {"e": None}}}
-    assert session.for_folder(given, Path("/tmp/portal-1")) == {
-        "A": {"b": "/tmp/portal-1/x", "c": ["/tmp/portal-1", 3], "d": {"e": None}}
-    }
-
-
 def test_a_home_that_can_not_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {"HOME": str(tmp_path / "none")}
     monkeypatch.setattr(os, "environ", environ)
-    with pytest.raises(PlaceError, match="home directory"):
+    with pytest.raises(NodeSetupError, match="home directory"):
         session.set_environment(tmp_path, {"logdir": "/x"})
 
 
@@ -90,7 +83,7 @@ def test_a_home_that_can_not_be_reached(tmp_path: Path, monkeypatch: pytest.Monk
         (ModuleNotFoundError("No module named 'jupyterlab'"), "contact your administrators"),
         (KeyError("secret"), "lacks 'secret'"),
         (OutOfReach("the portal could not be reached"), "The portal could not be reached."),
-        (PlaceError("the node has no address"), "The node has no address."),
+        (NodeSetupError("the node has no address"), "The node has no address."),
         (session.ServerError("JupyterLab exited with status 1"), "the session's log"),
     ],
 )
@@ -116,13 +109,13 @@ def test_port_is_held_until_the_gates_answer_has_expired(
     def sleep(seconds: float) -> None:
         events.append((seconds > FRESH_S, listener.fileno() != -1))
 
-    home: Any = SimpleNamespace(
+    portal: Any = SimpleNamespace(
         portal_url="http://127.0.0.1:1", report=lambda event, _: events.append(event)
     )
     monkeypatch.setattr(session, "_run", run)
     monkeypatch.setattr(workdir, "bind", lambda *_: listener)
     monkeypatch.setattr(session, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
-    assert session._run_and_report(home, {}, session.StartTimeline()) == (error is not None)
+    assert session._run_and_report(portal, {}, session.StartTimeline()) == (error is not None)
     assert events == ["failed" if error else "exiting", (True, True)]
     assert listener.fileno() == -1
 

@@ -1,4 +1,4 @@
-"""The guard in front of TensorBoard, and its start."""
+"""The signature check in front of TensorBoard, and its start."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner import guard
+from spawner import signing
 from spawner.node import tensorboard
 from spawner.node.network import namespace
-from spawner.node.tensorboard import arguments_for, guarded
+from spawner.node.tensorboard import arguments_for, require_signature
 
 KEY, NOW_S = "the-guards-key", 1_700_000_000.0
 
@@ -38,16 +38,16 @@ def ask(headers: dict[str, str]) -> tuple[str, bytes, dict[str, str], Board]:
     def start(status: str, fields: list[tuple[str, str]]) -> None:
         answers.append((status, dict(fields)))
 
-    body = b"".join(guarded(board, KEY, lambda: NOW_S)(environ, start))
+    body = b"".join(require_signature(board, KEY, lambda: NOW_S)(environ, start))
     ((status, fields),) = answers
     return status, body, fields, board
 
 
 def test_a_signed_request_gets_a_proven_answer() -> None:
-    signature = guard.sign(KEY, "GET", "/x?y", NOW_S)
+    signature = signing.sign(KEY, "GET", "/x?y", NOW_S)
     status, body, headers, board = ask({"HTTP_X_PORTAL_SIGNATURE": signature, "HTTP_ACCEPT": "x"})
     assert (status, body) == ("200 OK", b"charts")
-    assert guard.is_proven(KEY, signature, headers[guard.PROOF_HEADER])
+    assert signing.is_proven(KEY, signature, headers[signing.PROOF_HEADER])
     assert [environ.keys() for environ in board.reached] == [
         {"REQUEST_METHOD", "REQUEST_URI", "HTTP_ACCEPT"}
     ], "the signature goes no further"
@@ -57,11 +57,11 @@ def test_a_signed_request_gets_a_proven_answer() -> None:
 def test_with_anything_else(given_signature: str) -> None:
     status, body, headers, board = ask({"HTTP_X_PORTAL_SIGNATURE": given_signature})
     assert (status, body) == ("403 Forbidden", b"Forbidden")
-    assert guard.PROOF_HEADER not in headers, "a proof is made for what the portal has signed"
+    assert signing.PROOF_HEADER not in headers, "a proof is made for what the portal has signed"
     assert board.reached == []
 
 
-GOOD = guard.sign(KEY, "GET", "/x?y", NOW_S)
+GOOD = signing.sign(KEY, "GET", "/x?y", NOW_S)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spawner.node import workdir
-from spawner.node.workdir import PlaceError
+from spawner.node.workdir import NodeSetupError
 
 ANYWHERE = "0.0.0.0"  # noqa: S104
 PORTAL = "http://127.0.0.1:8001"
@@ -30,38 +30,38 @@ def test_a_private_config_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o666])
 def test_a_config_that_others_reach(tmp_path: Path, mode: int) -> None:
-    with pytest.raises(PlaceError, match="by other users"):
+    with pytest.raises(NodeSetupError, match="by other users"):
         workdir.read_config(config_file(tmp_path, mode=mode))
 
 
 def test_config_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = config_file(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
-    with pytest.raises(PlaceError, match="another user"):
+    with pytest.raises(NodeSetupError, match="another user"):
         workdir.read_config(path)
 
 
 def test_a_config_by_a_link(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(config_file(tmp_path))
-    with pytest.raises(PlaceError, match="can't be read"):
+    with pytest.raises(NodeSetupError, match="can't be read"):
         workdir.read_config(link)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '"x"', "{" * 100])
 def test_a_damaged_config(tmp_path: Path, text: str) -> None:
-    with pytest.raises(PlaceError, match="damaged"):
+    with pytest.raises(NodeSetupError, match="damaged"):
         workdir.read_config(config_file(tmp_path, text))
 
 
 def test_a_missing_config(tmp_path: Path) -> None:
-    with pytest.raises(PlaceError, match="can't be read"):
+    with pytest.raises(NodeSetupError, match="can't be read"):
         workdir.read_config(tmp_path / "none")
 
 
 def test_the_folder_is_the_prefix_and_a_part_of_the_id() -> None:
     config = {"runtime_dir_prefix": "/tmp/portal-", "uuid": "01234567-89ab-cdef-0123-456789abcdef"}
-    path = workdir.folder_path(config)
+    path = workdir.node_dir_path(config)
     assert path == Path("/tmp/portal-01234567-89ab")
     socket_name = "/kernel-01234567-89ab-cdef-0123-456789abcdef-ipc-5"
     assert len(os.fsencode(path) + socket_name.encode()) <= 107
@@ -69,15 +69,15 @@ def test_the_folder_is_the_prefix_and_a_part_of_the_id() -> None:
 
 def test_a_folder_is_private(tmp_path: Path) -> None:
     path = Path("/tmp") / f"place-{os.getpid()}"
-    workdir.make_folder(path)
+    workdir.create_node_dir(path)
     try:
         assert path.stat().st_mode & 0o777 == 0o700
         (path / "left").write_text("by an earlier run")
-        workdir.make_folder(path)
+        workdir.create_node_dir(path)
         assert list(path.iterdir()) == []
         path.chmod(0o755)
-        with pytest.raises(PlaceError, match="by other users"):
-            workdir.make_folder(path)
+        with pytest.raises(NodeSetupError, match="by other users"):
+            workdir.create_node_dir(path)
     finally:
         path.rmdir()
 
@@ -86,15 +86,15 @@ def test_a_folder_that_is_a_link(tmp_path: Path) -> None:
     path = Path("/tmp") / f"place-link-{os.getpid()}"
     path.symlink_to(tmp_path)
     try:
-        with pytest.raises(PlaceError, match="not a folder"):
-            workdir.make_folder(path)
+        with pytest.raises(NodeSetupError, match="not a folder"):
+            workdir.create_node_dir(path)
     finally:
         path.unlink()
 
 
 def test_a_folder_with_too_long_a_name() -> None:
-    with pytest.raises(PlaceError, match="too long"):
-        workdir.make_folder(Path("/tmp/" + "x" * 60))
+    with pytest.raises(NodeSetupError, match="too long"):
+        workdir.create_node_dir(Path("/tmp/" + "x" * 60))
 
 
 def test_a_node_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,8 +102,8 @@ def test_a_node_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "mkdir", full)
-    with pytest.raises(PlaceError, match="No space left"):
-        workdir.make_folder(Path("/tmp/portal-test"))
+    with pytest.raises(NodeSetupError, match="No space left"):
+        workdir.create_node_dir(Path("/tmp/portal-test"))
 
 
 def test_bound_but_not_listening() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner import guard
+from spawner import signing
 from spawner.ssh.grant import (
     BadGrant,
     BadKey,
@@ -37,7 +37,7 @@ def test_grant_is_for_one_path_secret_token_and_key() -> None:
         (SECRET, "/user/alice/s2/ssh", text, NOW_S),
         (SECRET, PATH, text.replace(KEY, other_key), NOW_S),
         (SECRET, PATH, text.replace("0000-4000", "0000-4001"), NOW_S),
-        (SECRET, PATH, text, NOW_S + guard.LIFETIME_S + 2),
+        (SECRET, PATH, text, NOW_S + signing.LIFETIME_S + 2),
         (SECRET, PATH, signature, NOW_S),
         (SECRET, PATH, "", NOW_S),
     ):
@@ -50,7 +50,7 @@ def test_signature_of_an_http_request_is_no_grant() -> None:
     """The node program proves with the same key that it has its port."""
     text = f"{PATH}\n{GRANT.token_id}\n{GRANT.public_key}"
     for method in ("GET", "POST"):
-        signature = guard.sign(SECRET, method, text, NOW_S)
+        signature = signing.sign(SECRET, method, text, NOW_S)
         with pytest.raises(BadGrant):
             parse_grant(SECRET, PATH, f"{signature} {GRANT.token_id} {KEY}", NOW_S)
 

@@ -23,7 +23,7 @@ from tornado.testing import bind_unused_port
 from tornado.web import Application
 from yarl import URL
 
-from spawner import guard
+from spawner import signing
 from spawner.node.apps import app as app_module
 from spawner.node.apps.declared import DeclaredApp
 from spawner.node.apps.session_apps import SessionApps
@@ -342,14 +342,14 @@ class Signed:
         content = b"" if body is None else json.dumps(body).encode()
         other = content if signed_body is ... else json.dumps(signed_body).encode()
         target = f"/user/alice/s1/portal/apps{path}"
-        signature = guard.sign(key, method, guard.with_body(target, other), time.time())
-        asked = {guard.SIGNATURE_HEADER: signature}
+        signature = signing.sign(key, method, signing.with_body(target, other), time.time())
+        asked = {signing.SIGNATURE_HEADER: signature}
         async with self.node.http.request(
             method, self.node.url(target), data=content or None, headers=asked
         ) as answer:
             if answer.status == 403:
                 return 403, None
-            assert guard.is_proven(key, signature, answer.headers[guard.PROOF_HEADER])
+            assert signing.is_proven(key, signature, answer.headers[signing.PROOF_HEADER])
             return answer.status, await answer.json(content_type=None)
 
 

@@ -20,13 +20,13 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application
 
-from spawner import guard
-from spawner.guard import LIFETIME_S
+from spawner import signing
 from spawner.node.jupyter import signed, ssh_link
 from spawner.node.portal_client import PortalClient
 from spawner.node.ssh import connections, sshd
 from spawner.node.ssh.connections import SshConnections
 from spawner.node.ssh.sshd import Sshd
+from spawner.signing import LIFETIME_S
 from spawner.ssh.grant import HEADER, SshGrant, render_grant
 from spawner.ssh.host_key import render_public_key
 from tests.polling import until
@@ -58,7 +58,7 @@ class Node:
     """The session's server, with its address."""
 
     port: int
-    home: AdmittingPortal
+    portal: AdmittingPortal
     ssh: SshConnections
     folder: Path
     http: aiohttp.ClientSession
@@ -93,8 +93,8 @@ async def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 @asynccontextmanager
 async def serve(folder: Path) -> AsyncIterator[Node]:
-    home = AdmittingPortal("http://127.0.0.1:1", "sessions", TOKEN, SECRET)
-    ssh = SshConnections(home, Sshd(folder / "ssh", SECRET, {"SLURM_JOB_ID": "7"}))
+    portal = AdmittingPortal("http://127.0.0.1:1", "sessions", TOKEN, SECRET)
+    ssh = SshConnections(portal, Sshd(folder / "ssh", SECRET, {"SLURM_JOB_ID": "7"}))
     handlers = [(f"/user/alice/s1{path}", handler) for path, handler in ssh_link.HANDLERS]
     app = Application(handlers)
     app.settings[signed.SECRET] = SECRET
@@ -103,7 +103,7 @@ async def serve(folder: Path) -> AsyncIterator[Node]:
     listener, port = bind_unused_port()
     server.add_socket(listener)
     async with aiohttp.ClientSession() as http:
-        yield Node(port, home, ssh, folder, http)
+        yield Node(port, portal, ssh, folder, http)
     server.stop()
     await server.close_all_connections()
     await until(lambda: not [*folder.glob("ssh/key-*")], "every sshd has ended")
@@ -179,7 +179,7 @@ async def test_a_revoked_token_cuts_its_connections(node: Node) -> None:
         for socket in (one, other):
             await socket.send_bytes(b"x")
             assert await socket.receive_bytes() == b"x"
-        node.home.revoked.set()
+        node.portal.revoked.set()
         for socket in (one, other):
             message = await socket.receive(timeout=10)
             assert message.type is aiohttp.WSMsgType.CLOSE
@@ -197,8 +197,8 @@ async def test_status_is_for_the_portal_alone(node: Node) -> None:
     path = "/user/alice/s1/portal/ssh"
     async with node.http.get(node.url(path)) as answer:
         assert answer.status == 403
-    signature = guard.sign(SECRET, "GET", path, time.time())
-    asked = {guard.SIGNATURE_HEADER: signature}
+    signature = signing.sign(SECRET, "GET", path, time.time())
+    asked = {signing.SIGNATURE_HEADER: signature}
     async with node.http.get(node.url(path), headers=asked) as answer:
         assert (await answer.json(content_type=None))["sshd"] is True
-        assert guard.is_proven(SECRET, signature, answer.headers[guard.PROOF_HEADER])
+        assert signing.is_proven(SECRET, signature, answer.headers[signing.PROOF_HEADER])

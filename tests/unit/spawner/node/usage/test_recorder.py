@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from spawner.node.jupyter.handlers import SessionSources
 from spawner.node.jupyter.idle import Kernels
+from spawner.node.jupyter.session_sources import SessionSources
 from spawner.node.portal_client import OutOfReach, PortalClient, PortalResponse
 from spawner.node.usage.meter import KEPT_S, Gpu, Memory, Use
 from spawner.node.usage.recorder import FULL, Recorder, recording

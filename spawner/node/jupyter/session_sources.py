@@ -34,7 +34,7 @@ class SessionSources:
     last hour.
     """
 
-    home: PortalClient
+    portal: PortalClient
     meter: Meter = field(default_factory=Meter)
     idle: IdleTime = field(default_factory=IdleTime)
     recent: Series = field(
@@ -56,8 +56,8 @@ class SessionSources:
     async def ask(
         self, method: str, action: str, body: dict[str, Any] | None = None
     ) -> PortalResponse:
-        """Return the portal's answer. Raises HomeError."""
-        return await asyncio.to_thread(self.home.ask, method, action, body)
+        """Return the portal's answer. Raises PortalRequestError."""
+        return await asyncio.to_thread(self.portal.ask, method, action, body)
 
 
 def to_server_path(path: str | None, root: str) -> str | None:
@@ -70,12 +70,12 @@ def to_server_path(path: str | None, root: str) -> str | None:
     return "/".join(parts[len(root_parts) :])
 
 
-def job_refusal(response: PortalResponse) -> tuple[int, str]:
-    """Return status and message like `refusal`, for a request about one job."""
-    return (404, NO_JOB) if response.status == 404 else refusal(response)
+def to_job_page_error(response: PortalResponse) -> tuple[int, str]:
+    """Return status and message like `to_page_error`, for a request about one job."""
+    return (404, NO_JOB) if response.status == 404 else to_page_error(response)
 
 
-def refusal(response: PortalResponse) -> tuple[int, str]:
+def to_page_error(response: PortalResponse) -> tuple[int, str]:
     """Return status and message for the page when the portal refuses.
 
     The status is neither 401 nor 403, which to JupyterLab mean that its own login has ended.

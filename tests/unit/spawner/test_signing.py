@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner.guard import LIFETIME_S, is_proven, is_signed, prove, sign
+from spawner.signing import LIFETIME_S, is_proven, is_signed, prove, sign
 
 KEY, NOW_S = "the-key", 1_700_000_000.0
 TARGET = "/tensorboard/5f1c/data/runs?tag=a%2Fb"

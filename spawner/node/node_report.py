@@ -1,4 +1,4 @@
-"""Report about a node for `portal check`: `python -I -m spawner.node.preflight CONFIG.json`.
+"""Report about a node for `portal check`: `python -I -m spawner.node.node_report CONFIG.json`.
 
 It runs in a job, as the user given to the check. It prints one line of JSON after MARK, and
 changes nothing. config.json: `node_url`, `ca` (PEM or None), `folders`, `programs`. Standard

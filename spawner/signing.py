@@ -1,9 +1,9 @@
-"""Keyed hashes by which the portal and a TensorBoard's guard authenticate each other.
+"""Keyed hashes by which the portal and a program on a node authenticate each other.
 
 A session's server proves with them that it still has its port.
 
 The key itself is never sent. A request's signature is bound to its time, method and target, so an
-intercepted one opens one address for a few minutes. The answer proves that it comes from a guard
+intercepted one opens one address for a few minutes. The answer proves that it comes from a program
 with the same key: a program that took over a TensorBoard's port cannot produce it.
 """
 
@@ -47,7 +47,7 @@ def prove(key: str, signature: str) -> str:
 
 
 def is_proven(key: str, signature: str, proof: str) -> bool:
-    """Return whether an answer comes from a guard that has `key`."""
+    """Return whether an answer comes from a program that has `key`."""
     expected = prove(key, signature)
     return hmac.compare_digest(proof.encode(errors="replace"), expected.encode())
 

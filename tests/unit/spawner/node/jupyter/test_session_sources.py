@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from spawner.node.jupyter.handlers import (
+from spawner.node.jupyter.session_sources import (
     ENDING,
     NO_JOB,
     NO_PORTAL,
     UNKNOWN,
     SessionSources,
-    job_refusal,
-    refusal,
+    to_job_page_error,
+    to_page_error,
     to_server_path,
 )
 from spawner.node.portal_client import PortalClient, PortalResponse
@@ -38,22 +38,22 @@ from spawner.node.portal_client import PortalClient, PortalResponse
     ],
 )
 def test_a_refusal_in_words(status: int, body: dict[str, Any], expected: tuple[int, str]) -> None:
-    assert refusal(PortalResponse(status, body)) == expected
+    assert to_page_error(PortalResponse(status, body)) == expected
 
 
 def test_only_a_cell_newer_than_the_last_moves_tensorboard() -> None:
     now = time.time()
-    desk = SessionSources(PortalClient("http://portal", "sessions", "1", "secret"))
-    assert not desk.accept_logdir(now - 3600)  # a notebook of an earlier session was opened
-    assert desk.accept_logdir(now + 10)
-    assert not desk.accept_logdir(now + 10)  # its page was reloaded
-    assert not desk.accept_logdir(now + 5)
-    assert desk.accept_logdir(now + 20)
+    sources = SessionSources(PortalClient("http://portal", "sessions", "1", "secret"))
+    assert not sources.accept_logdir(now - 3600)  # a notebook of an earlier session was opened
+    assert sources.accept_logdir(now + 10)
+    assert not sources.accept_logdir(now + 10)  # its page was reloaded
+    assert not sources.accept_logdir(now + 5)
+    assert sources.accept_logdir(now + 20)
 
 
 def test_job_refusal_missing_job_is_not_a_missing_session() -> None:
-    assert job_refusal(PortalResponse(404, {})) == (404, NO_JOB)
-    assert job_refusal(PortalResponse(409, {"detail": "It ended."})) == (409, "It ended.")
+    assert to_job_page_error(PortalResponse(404, {})) == (404, NO_JOB)
+    assert to_job_page_error(PortalResponse(409, {"detail": "It ended."})) == (409, "It ended.")
 
 
 @pytest.mark.parametrize(
