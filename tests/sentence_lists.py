@@ -68,6 +68,7 @@ MODULES = (
 # `portal check` are in English only.
 OTHERS = (
     "portal/api/node.py",
+    "portal/api/node_apps.py",
     "portal/api/node_jobs.py",
     "portal/web/openapi.py",
     "portal/api/session_use.py",

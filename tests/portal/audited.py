@@ -159,6 +159,12 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("PUT", "/node/sessions/{session_id}/tensorboard"): (
         "records as its owner; asked without a browser"
     ),
+    **{
+        (method, "/node/sessions/{session_id}/apps/{name}"): (
+            "records as its owner; asked without a browser"
+        )
+        for method in ("PUT", "DELETE")
+    },
     (
         "POST",
         "/tensorboard/{board_id}/{ticket}/{path:path}",

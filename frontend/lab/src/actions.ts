@@ -1,5 +1,7 @@
 /** The user's actions in JupyterLab: extend the session, open TensorBoard, run the notebook as a
  * job, return to the session's page. */
+
+import { openTab } from '@/features/apps/openTab';
 import { extensionChoices } from '@/features/sessions/extend';
 import { translate } from '@/i18n/translate';
 import type { Application, NotebookPanel, Notifications } from './jupyter';
@@ -14,12 +16,16 @@ const READ_MS = 10_000;
 export interface Tabs {
   /** Open a tab that cannot access this one. */
   open(url: string): void;
+  /** Open a tab that cannot access this one, some seconds after a click; return whether the browser
+   * permits it. */
+  attempt(url: string): boolean;
   /** Open an empty tab now and set its address later: browsers only open tabs during a click. */
   ahead(): { go(url: string): void; close(): void };
 }
 
 export const browserTabs: Tabs = {
   open: (url) => void window.open(url, '_blank', 'noopener'),
+  attempt: openTab,
   ahead: () => {
     const tab = window.open('about:blank', '_blank');
     if (tab) tab.opener = null;

@@ -11,6 +11,8 @@ const EXPOSED = './extension';
 const NEEDED: (keyof Shared)[] = [
   '@jupyterlab/application',
   '@jupyterlab/apputils',
+  '@jupyterlab/filebrowser',
+  '@jupyterlab/launcher',
   '@jupyterlab/mainmenu',
   '@jupyterlab/notebook',
   '@jupyterlab/rendermime',

@@ -1,5 +1,5 @@
 /** The responses of the session's own server; see spawner/node/jupyter/portal_link.py. */
-import type { Job, Session } from '@/api/types';
+import type { App, Job, Session } from '@/api/types';
 import type { CellOutput } from './jupyter';
 
 export interface Memory {
@@ -90,6 +90,12 @@ export interface LogEnd {
   /** The beginning is left out. */
   cut: boolean;
 }
+
+/** An app of the session, as its server describes it. */
+export type SessionApp = Pick<
+  App,
+  'name' | 'title' | 'input' | 'extensions' | 'state' | 'problem' | 'file'
+>;
 
 /** Changes of an execution of a cell that this page does not show by itself. */
 export interface Execution {

@@ -6,6 +6,7 @@ const svg = (path: string): string =>
 
 const ICONS = {
   panel: 'M3 3h2v16h16v2H3zm4 11 4-5 3 3 5-7 1.6 1.2L14.2 15l-3-3-2.6 3.3z',
+  app: 'M3 4h18v16H3zm2 5v9h14V9zm1-3.5v2h2v-2zm3.5 0v2h2v-2z',
   tensorboard: 'M4 20v-8h4v8zm6 0V4h4v16zm6 0v-12h4v12z',
 };
 

@@ -32,6 +32,7 @@ export interface Commands {
     id: string,
     options: {
       label: string | ((args: CommandArgs) => string);
+      icon?: unknown;
       isEnabled?: (args: CommandArgs) => boolean;
       isVisible?: (args: CommandArgs) => boolean;
       execute: (args: CommandArgs) => unknown;
@@ -67,6 +68,7 @@ export interface Application {
   readonly shell: Shell;
   readonly restored: Promise<unknown>;
   readonly commands: Commands;
+  readonly contextMenu: ContextMenu;
   readonly serviceManager: {
     readonly serverSettings: ServerSettings;
     readonly contents: Contents;
@@ -194,6 +196,20 @@ export interface Palette {
   addItem(item: { command: string; category: string; args?: CommandArgs }): unknown;
 }
 
+export interface Launcher {
+  add(item: { command: string; category: string; args?: CommandArgs; rank?: number }): unknown;
+}
+
+/** The file browser at the left. */
+export interface FileBrowser {
+  selectedItems(): Iterable<{ readonly path: string; readonly type: string }>;
+  readonly model: { readonly path: string };
+}
+
+export interface ContextMenu {
+  addItem(item: { command: string; args?: CommandArgs; selector: string; rank?: number }): unknown;
+}
+
 interface NotificationOptions {
   autoClose?: number | false;
   actions?: { label: string; callback: () => void }[];
@@ -224,10 +240,25 @@ export interface Dialogs {
   };
 }
 
+/** Dialogs that ask for a text. */
+export interface InputDialogs {
+  InputDialog: {
+    getText(options: {
+      title: string;
+      label: string;
+      text: string;
+      okLabel: string;
+    }): Promise<{ button: DialogButton; value: string | null }>;
+  };
+}
+
 /** The packages that JupyterLab shares, by package name. */
 export interface Shared {
   '@jupyterlab/application': { IConnectionLost: unknown };
-  '@jupyterlab/apputils': Dialogs & { ICommandPalette: unknown; Notification: Notifications };
+  '@jupyterlab/apputils': Dialogs &
+    InputDialogs & { ICommandPalette: unknown; Notification: Notifications };
+  '@jupyterlab/filebrowser': { IDefaultFileBrowser: unknown };
+  '@jupyterlab/launcher': { ILauncher: unknown };
   '@jupyterlab/mainmenu': { IMainMenu: unknown };
   '@jupyterlab/notebook': { INotebookTracker: unknown; NotebookActions: NotebookActions };
   '@jupyterlab/rendermime': { IRenderMimeRegistry: unknown };

@@ -133,5 +133,18 @@ export const english = {
   openNotebook: 'Open Notebook',
   openInPortal: 'Open in Portal',
   notebookElsewhere: "JupyterLab can't open the executed notebook. Look for it in the portal.",
+  apps: 'Apps',
+  openAs: (app: string) => `Open in ${app}`,
+  appFile: (app: string) => `Open ${app}`,
+  appFileLabel: (extensions: string) => `File in your home (${extensions})`,
+  open: 'Open',
+  appStarting: (app: string) => `${app} is starting…`,
+  appReady: (app: string) => `${app} is ready.`,
+  appFailed: (app: string, why: string) => `${app}: ${why}`,
+  appDetails: 'Show Output',
+  appReplace: (app: string) => `Stop ${app}?`,
+  appReplaceMeaning: (file: string) =>
+    `It runs with ${file}. Opening another file stops it, and what isn’t saved in it is lost.`,
+  appStop: 'Stop and Open',
   noAnswer: 'The session didn’t respond. Check your connection.',
 };

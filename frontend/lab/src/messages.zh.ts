@@ -118,5 +118,18 @@ export const chinese: Messages = {
   openNotebook: '打开 notebook',
   openInPortal: '在门户中打开',
   notebookElsewhere: 'JupyterLab 无法打开执行后的 notebook。请在门户中查找。',
+  apps: '应用',
+  openAs: (app) => `用 ${app} 打开`,
+  appFile: (app) => `打开 ${app}`,
+  appFileLabel: (extensions) => `主目录中的文件（${extensions}）`,
+  open: '打开',
+  appStarting: (app) => `${app} 正在启动…`,
+  appReady: (app) => `${app} 已就绪。`,
+  appFailed: (app, why) => `${app}：${why}`,
+  appDetails: '查看输出',
+  appReplace: (app) => `停止 ${app}？`,
+  appReplaceMeaning: (file) =>
+    `它正在使用 ${file} 运行。打开其他文件会停止它，其中未保存的内容会丢失。`,
+  appStop: '停止并打开',
   noAnswer: '无法查询此会话。请检查网络连接。',
 };

@@ -1,5 +1,6 @@
 /** The plugin: shows the server's data about the session in JupyterLab. */
 import { Actions } from './actions';
+import { Apps, addApps } from './apps';
 import { addCommands, addTabCommands, addToPalette, fillMenu } from './commands';
 import { connectionLost } from './connection';
 import { makeIcon } from './icon';
@@ -9,6 +10,8 @@ import { JobActions } from './jobActions';
 import { JobWatch } from './jobs';
 import type {
   Application,
+  FileBrowser,
+  Launcher,
   MainMenu,
   Menu,
   NotebookTracker,
@@ -39,6 +42,8 @@ interface Services {
   notebooks?: NotebookTracker;
   translator?: Translator;
   rendermime?: RenderMime;
+  launcher?: Launcher;
+  browser?: FileBrowser;
 }
 
 const MENU_RANK = 950;
@@ -84,6 +89,8 @@ function sessionPlugin(lab: Lab, onWatch: (watch: SessionWatch) => void): Plugin
     ['notebooks', lab['@jupyterlab/notebook']?.INotebookTracker],
     ['translator', lab['@jupyterlab/translation']?.ITranslator],
     ['rendermime', lab['@jupyterlab/rendermime']?.IRenderMimeRegistry],
+    ['launcher', lab['@jupyterlab/launcher']?.ILauncher],
+    ['browser', lab['@jupyterlab/filebrowser']?.IDefaultFileBrowser],
   ];
   const available = tokens.filter(([, token]) => token !== undefined);
   return {
@@ -114,6 +121,7 @@ function activate(lab: Lab, app: Application, services: Services): SessionWatch 
   new IdleWarning(watch, acts, notify);
   addCommands(app.commands, watch, acts, services.notebooks);
   addTabs(lab, app, watch);
+  addLaunchers(lab, app, watch, services);
   addToPalette(services.palette);
   const newMenu = () => {
     if (MenuSvg === undefined) return undefined;
@@ -164,6 +172,19 @@ function addTabs(lab: Lab, app: Application, watch: SessionWatch): void {
   onFirstFacts(watch, () => {
     shell.add(panel, 'right', { rank: PANEL_RANK });
     jobs.start();
+  });
+}
+
+/** Add the session's apps to the launcher and the file browser. */
+function addLaunchers(lab: Lab, app: Application, watch: Watch, services: Services): void {
+  const dialogs = lab['@jupyterlab/apputils'];
+  const { baseUrl } = app.serviceManager.serverSettings;
+  const { launcher, browser } = services;
+  const notify = dialogs?.Notification;
+  const apps = new Apps({ watch, baseUrl, notify, dialogs, browser });
+  const icon = makeIcon(lab['@jupyterlab/ui-components'], 'app');
+  onFirstFacts(watch, () => {
+    void apps.load().then(() => addApps(apps, app.commands, icon, launcher, app.contextMenu));
   });
 }
 

@@ -5,6 +5,7 @@ import type {
   Facts,
   FramedTensorboard,
   LogEnd,
+  SessionApp,
   SessionJobs,
   SessionUpdate,
   UsageSeries,
@@ -32,6 +33,10 @@ export interface Server {
   jobs(): Promise<SessionJobs>;
   logEnd(jobId: string): Promise<LogEnd>;
   cancelJob(jobId: string): Promise<void>;
+  apps(): Promise<SessionApp[]>;
+  /** `file` is a path for JupyterLab, null for an app that needs none. */
+  startApp(name: string, file: string | null): Promise<void>;
+  stopApp(name: string): Promise<void>;
   /** `page` is this page's connection to the kernel; `since` a version, 0 for everything. */
   outputs(kernel: string, page: string, since: number): Promise<Executions>;
   forgetOutputs(kernel: string, cells: string[]): Promise<void>;
@@ -77,6 +82,13 @@ export function createServer(
     logEnd: (jobId) => sendRequest<LogEnd>('GET', `/jobs/${jobId}/log`),
     cancelJob: async (jobId) => {
       await sendRequest('POST', `/jobs/${jobId}/cancel`);
+    },
+    apps: async () => (await sendRequest<{ apps: SessionApp[] }>('GET', '/apps')).apps,
+    startApp: async (name, file) => {
+      await sendRequest('PUT', `/apps/${name}`, { file });
+    },
+    stopApp: async (name) => {
+      await sendRequest('DELETE', `/apps/${name}`);
     },
     outputs: (kernel, page, since) =>
       sendRequest<Executions>(

@@ -5,6 +5,7 @@ import type {
   Facts,
   FramedTensorboard,
   LogEnd,
+  SessionApp,
   SessionJob,
   SessionJobs,
   SessionUpdate,
@@ -243,6 +244,29 @@ export class FakePage implements BrowserApi, Server, Tabs {
   async forgetOutputs(kernel: string, cells: string[]): Promise<void> {
     this.requests.push([kernel, cells]);
   }
+  offered: SessionApp[] = [];
+  /** The successive states of an app that was started. */
+  startedAs: Partial<SessionApp>[] = [{ state: 'running' }];
+  permitsTabs = true;
+  async apps(): Promise<SessionApp[]> {
+    const [next, ...later] = this.startedAs;
+    if (this.requests.length > 0 && next !== undefined) {
+      this.startedAs = later.length > 0 ? later : [next];
+      return this.offered.map((app) => ({ ...app, ...next }));
+    }
+    return this.offered;
+  }
+  async startApp(name: string, file: string | null): Promise<void> {
+    if (this.answer instanceof Refusal) throw this.answer;
+    this.requests.push(['start', name, file]);
+  }
+  async stopApp(name: string): Promise<void> {
+    this.requests.push(['stop', name]);
+  }
+  attempt = (url: string): boolean => {
+    if (this.permitsTabs) this.opened.push(url);
+    return this.permitsTabs;
+  };
   open = (url: string) => void this.opened.push(url);
   ahead = () => ({ go: this.open, close: () => this.open('closed') });
 

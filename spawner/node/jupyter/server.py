@@ -29,6 +29,7 @@ from spawner.node.apps.session_apps import SessionApps
 from spawner.node.jupyter import (
     app_control,
     app_proxy,
+    lab_apps,
     portal_link,
     signed,
     ssh_link,
@@ -193,6 +194,7 @@ class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
         self.handlers.extend(portal_link.HANDLERS)
         self.handlers.extend(ssh_link.HANDLERS)
         self.handlers.extend(app_control.HANDLERS)
+        self.handlers.extend(lab_apps.HANDLERS)
         self.handlers.append((app_proxy.PATH, AppPages))
         self.handlers.extend(output_handlers.HANDLERS)
 

@@ -70,9 +70,23 @@ def to_server_path(path: str | None, root: str) -> str | None:
     return "/".join(parts[len(root_parts) :])
 
 
+def to_app_input(body: Any, root: str) -> dict[str, Any]:
+    """Return an app's input for the portal: the file, with its absolute path."""
+    file = body.get("file") if isinstance(body, dict) else None
+    return {"file": str(PurePosixPath(root, file))} if isinstance(file, str) and file else {}
+
+
 def to_job_page_error(response: PortalResponse) -> tuple[int, str]:
     """Return status and message like `to_page_error`, for a request about one job."""
     return (404, NO_JOB) if response.status == 404 else to_page_error(response)
+
+
+def to_app_page_error(response: PortalResponse) -> tuple[int, str]:
+    """Return status and message like `to_page_error`, for a request about one app."""
+    detail = response.body.get("detail")
+    if response.status == 404 and isinstance(detail, str) and detail:
+        return 404, detail
+    return to_page_error(response)
 
 
 def to_page_error(response: PortalResponse) -> tuple[int, str]:

@@ -4,7 +4,7 @@ import { translateExact } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
 import classes from './SessionApps.module.css';
 
-/** Why an app failed, and the last lines that it wrote. */
+/** The reason why an app failed, and the last lines that it wrote. */
 export function AppFailure({ app }: { app: Pick<App, 'problem' | 'log'> }) {
   return (
     <>

@@ -1,4 +1,4 @@
-/** Which apps open a file, and which run; also for JupyterLab's extension. Pure. */
+/** Selection of the apps that open a file, and of those that run; also for JupyterLab. Pure. */
 import type { App, CatalogApp } from '@/api/types';
 
 /** Return the apps that open a file of this name. */

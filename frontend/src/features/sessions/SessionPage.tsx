@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { Suspense, useState } from 'react';
 import { ApiError, errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
@@ -102,7 +102,8 @@ function Detail({ session }: { session: Session }) {
 
 /** The apps of a running session; loaded once the section is opened. */
 function AppsFold({ session }: { session: Session }) {
-  const [open, setOpen] = useState(false);
+  const { apps = false } = useSearch({ from: '/member/sessions/$id' });
+  const [open, setOpen] = useState<boolean>(apps);
   return (
     <Fold summary={t`Apps`} open={open} onTurn={setOpen}>
       {open && (

@@ -6,6 +6,7 @@ it('reads the question that JupyterLab links to, and nothing else', () => {
   expect(readSessionSearch(defaultParseSearch('?stop=true'))).toEqual({ stop: true });
   for (const other of ['', '?stop=false', '?stop=1', '?stop="true"', '?start=true'])
     expect(readSessionSearch(defaultParseSearch(other))).toEqual({});
+  expect(readSessionSearch(defaultParseSearch('?apps=true'))).toEqual({ apps: true });
   expect(defaultStringifySearch({})).toBe('');
 });
 

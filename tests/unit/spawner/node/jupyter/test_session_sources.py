@@ -13,6 +13,8 @@ from spawner.node.jupyter.session_sources import (
     NO_PORTAL,
     UNKNOWN,
     SessionSources,
+    to_app_input,
+    to_app_page_error,
     to_job_page_error,
     to_page_error,
     to_server_path,
@@ -56,6 +58,13 @@ def test_job_refusal_missing_job_is_not_a_missing_session() -> None:
     assert to_job_page_error(PortalResponse(409, {"detail": "It ended."})) == (409, "It ended.")
 
 
+def test_app_refusal_missing_app_is_not_a_missing_session() -> None:
+    missing = PortalResponse(404, {"detail": "This session offers no such app."})
+    assert to_app_page_error(missing) == (404, "This session offers no such app.")
+    assert to_app_page_error(PortalResponse(404, {})) == (502, UNKNOWN)
+    assert to_app_page_error(PortalResponse(422, {"detail": "No file."})) == (422, "No file.")
+
+
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
@@ -69,3 +78,19 @@ def test_job_refusal_missing_job_is_not_a_missing_session() -> None:
 def test_to_server_path_only_inside_the_root(path: str | None, expected: str | None) -> None:
     assert to_server_path(path, "/home/alice") == expected
     assert to_server_path(path, "/home/alice/") == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"file": "apps/demo.py"}, {"file": "/home/alice/apps/demo.py"}),
+        ({"file": "/data/demo.py"}, {"file": "/data/demo.py"}),
+        ({"file": ""}, {}),
+        ({"file": ["x"]}, {}),
+        ({"command": "rm"}, {}),
+        (None, {}),
+        (["x"], {}),
+    ],
+)
+def test_to_app_input_names_the_absolute_file(body: Any, expected: dict[str, Any]) -> None:
+    assert to_app_input(body, "/home/alice") == expected

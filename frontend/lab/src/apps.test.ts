@@ -1,0 +1,183 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Apps, addApps } from './apps';
+import type { SessionApp } from './facts';
+import type { CommandArgs, Commands, Dialogs, InputDialogs } from './jupyter';
+import { Refusal } from './server';
+import { World } from './testing';
+
+const MARIMO: SessionApp = {
+  name: 'marimo',
+  title: 'marimo',
+  input: 'file',
+  extensions: ['.py'],
+  state: 'stopped',
+  problem: null,
+  file: null,
+};
+const OWN: SessionApp = { ...MARIMO, name: 'own', title: 'Own', input: 'command', extensions: [] };
+const PAGE = '/user/alice/s1/app/marimo/';
+
+let world: World;
+let selected: { path: string; type: string }[];
+let typed: string | null;
+let prompts: string[];
+let accepted: boolean;
+
+const button = { accept: true };
+const dialogs: Dialogs & InputDialogs = {
+  showDialog: async ({ body }) => {
+    prompts.push(body);
+    return { button: { accept: accepted } };
+  },
+  Dialog: { okButton: () => button, cancelButton: () => button, warnButton: () => button },
+  InputDialog: {
+    getText: async ({ text }) => {
+      prompts.push(text);
+      return { button: { accept: typed !== null }, value: typed };
+    },
+  },
+};
+
+function makeApps(): Apps {
+  const { watch, notify } = world;
+  const browser = { selectedItems: () => selected, model: { path: 'work' } };
+  const services = { watch, notify, dialogs, browser, tabs: world, sleep: async () => {} };
+  return new Apps({ ...services, baseUrl: '/user/alice/s1/' });
+}
+
+beforeEach(async () => {
+  world = new World();
+  world.watch.start();
+  await world.pass(0);
+  world.offered = [MARIMO, OWN];
+  [selected, typed, prompts, accepted] = [[], 'work/demo.py', [], true];
+});
+
+describe('an app’s card', () => {
+  it('asks for the file, starts the app and opens its page', async () => {
+    world.startedAs = [{ state: 'starting' }, { state: 'running' }];
+    await makeApps().open(MARIMO);
+    expect(prompts).toEqual(['work/']);
+    expect(world.requests).toEqual([['start', 'marimo', 'work/demo.py']]);
+    expect(world.opened).toEqual([PAGE]);
+    expect(world.dismissed).toHaveLength(1);
+  });
+
+  it('proposes the selected file, and does nothing if that is cancelled', async () => {
+    selected = [{ path: 'x/a.py', type: 'file' }];
+    typed = null;
+    await makeApps().open(MARIMO);
+    expect(prompts).toEqual(['x/a.py']);
+    expect(world.requests).toEqual([]);
+  });
+
+  it('offers the page if the browser permits no tab', async () => {
+    world.permitsTabs = false;
+    await makeApps().open(MARIMO);
+    expect(world.opened).toEqual([]);
+    world.actions[0]?.callback();
+    expect(world.opened).toEqual([PAGE]);
+  });
+
+  it('shows why it failed, with a link to its output', async () => {
+    world.startedAs = [{ state: 'failed', problem: 'It ended with status 4.' }];
+    await makeApps().open(MARIMO);
+    expect(world.notifications.at(-1)).toBe('error: marimo: It ended with status 4.');
+    world.actions[0]?.callback();
+    expect(world.opened).toEqual(['p:/s?apps=true']);
+  });
+
+  it('shows a refusal', async () => {
+    world.answer = new Refusal('There is no such file.', 422);
+    await makeApps().open(MARIMO);
+    expect(world.notifications.at(-1)).toBe('error: marimo: There is no such file.');
+    expect(world.actions).toEqual([]);
+  });
+
+  it('leads to the session’s page if a command is needed', async () => {
+    await makeApps().open(OWN);
+    expect(world.opened).toEqual(['p:/s?apps=true']);
+    expect(world.requests).toEqual([]);
+  });
+});
+
+describe('a file in an app that runs with another one', () => {
+  it('stops it first, if that is confirmed', async () => {
+    world.offered = [{ ...MARIMO, state: 'running', file: '/home/alice/old.py' }];
+    accepted = false;
+    await makeApps().openFile(MARIMO, 'new.py');
+    expect(world.requests).toEqual([]);
+    expect(prompts[0]).toContain('/home/alice/old.py');
+    accepted = true;
+    await makeApps().openFile(MARIMO, 'new.py');
+    expect(world.requests).toEqual([
+      ['stop', 'marimo'],
+      ['start', 'marimo', 'new.py'],
+    ]);
+  });
+
+  it('is not asked about if it is the same file', async () => {
+    world.offered = [{ ...MARIMO, state: 'running', file: '/home/alice/x/a.py' }];
+    await makeApps().openFile(MARIMO, 'x/a.py');
+    expect(prompts).toEqual([]);
+    expect(world.opened).toEqual([PAGE]);
+  });
+});
+
+describe('the launcher and the file browser', () => {
+  it('have an entry for each app', async () => {
+    const apps = makeApps();
+    await apps.load();
+    const added = new Map<string, Parameters<Commands['addCommand']>[1]>();
+    const commands: Commands = {
+      addCommand: (id, options) => void added.set(id, options),
+      execute: async () => {},
+      notifyCommandChanged: () => {},
+      addKeyBinding: () => {},
+    };
+    const cards: { command: string; category: string; args?: CommandArgs }[] = [];
+    const items: { command: string; args?: CommandArgs }[] = [];
+    addApps(
+      apps,
+      commands,
+      undefined,
+      { add: (item) => cards.push(item) },
+      { addItem: (item) => items.push(item) },
+    );
+    expect(cards.map(({ category, args }) => [category, args?.name])).toEqual([
+      ['Apps', 'marimo'],
+      ['Apps', 'own'],
+    ]);
+    expect(items.map(({ args }) => args?.name)).toEqual(['marimo']);
+    const item = added.get(items[0]?.command ?? '');
+    const args = { name: 'marimo' };
+    expect(typeof item?.label === 'function' && item.label(args)).toBe('Open in marimo');
+    for (const [path, type, visible] of [
+      ['a.py', 'file', true],
+      ['a.txt', 'file', false],
+      ['a.py', 'directory', false],
+    ] as const) {
+      selected = [{ path, type }];
+      expect(item?.isVisible?.(args)).toBe(visible);
+    }
+  });
+
+  it('keep their titles while the session does not answer', async () => {
+    const apps = makeApps();
+    await apps.load();
+    world.apps = async () => {
+      throw new Refusal('Away.', 0);
+    };
+    await apps.load();
+    expect(apps.find({ name: 'marimo' })?.title).toBe('marimo');
+  });
+
+  it('stay without apps if the session’s server has none', async () => {
+    world.apps = async () => {
+      throw new Refusal('Not found.', 404);
+    };
+    const apps = makeApps();
+    await apps.load();
+    expect(apps.apps).toEqual([]);
+  });
+});

@@ -1,0 +1,224 @@
+/** The session's apps in JupyterLab: cards of the launcher, and files in the file browser's menu. */
+import { appsForFile, isAlive } from '@/features/apps/forFile';
+import { translate, translateExact } from '@/i18n/translate';
+import { browserTabs, type Tabs } from './actions';
+import type { SessionApp } from './facts';
+import type {
+  CommandArgs,
+  Commands,
+  ContextMenu,
+  Dialogs,
+  FileBrowser,
+  InputDialogs,
+  Launcher,
+  Notifications,
+} from './jupyter';
+import { messages } from './messages';
+import type { Watch } from './watch';
+
+const OPEN = 'portal:app';
+const OPEN_AS = 'portal:open-as-app';
+const FILES = '.jp-DirListing-item[data-isdir="false"]';
+const MENU_RANK = 3;
+const POLL_MS = 1000;
+const READ_MS = 10_000;
+
+export interface AppServices {
+  watch: Watch;
+  /** the session's path, with a final slash */
+  baseUrl: string;
+  notify: Notifications | undefined;
+  dialogs: (Dialogs & InputDialogs) | undefined;
+  browser: FileBrowser | undefined;
+  tabs?: Tabs;
+  sleep?: (ms: number) => Promise<void>;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Starts apps and opens their pages. */
+export class Apps {
+  apps: readonly SessionApp[] = [];
+  readonly #services: AppServices;
+  readonly #tabs: Tabs;
+  readonly #sleep: (ms: number) => Promise<void>;
+  readonly #starting = new Set<string>();
+
+  constructor(services: AppServices) {
+    this.#services = services;
+    this.#tabs = services.tabs ?? browserTabs;
+    this.#sleep = services.sleep ?? pause;
+  }
+
+  /** Fetch the apps that the session offers; none so far if its server is older than the apps. */
+  async load(): Promise<void> {
+    try {
+      this.apps = await this.#services.watch.server.apps();
+    } catch {
+      // The last list stays: cards need their titles. The status bar reports a silent session.
+    }
+  }
+
+  find(args: CommandArgs): SessionApp | undefined {
+    return this.apps.find(({ name }) => name === args.name);
+  }
+
+  /** Return the only selected file of the file browser, if the app opens it. */
+  selectedFile(app: SessionApp): string | null {
+    const selected = [...(this.#services.browser?.selectedItems() ?? [])];
+    const [only] = selected;
+    if (selected.length !== 1 || only === undefined || only.type === 'directory') return null;
+    return appsForFile([app], only.path).length > 0 ? only.path : null;
+  }
+
+  /** Open an app from its card: ask for its file, or for its command on the session's page. */
+  async open(app: SessionApp): Promise<void> {
+    const now = await this.#latest(app);
+    if (now.input === 'command') {
+      if (now.state === 'running') this.#show(now);
+      else this.#details();
+    } else if (now.input === null) {
+      await this.#start(now, null);
+    } else {
+      const file = await this.#askFile(now);
+      if (file !== null) await this.openFile(now, file);
+    }
+  }
+
+  /** Open a file in an app. */
+  async openFile(app: SessionApp, file: string): Promise<void> {
+    const now = await this.#latest(app);
+    const replaced = isAlive(now) && !isSameFile(now.file ?? '', file);
+    if (replaced && !(await this.#confirmReplacing(now))) return;
+    await this.#start(now, file, replaced);
+  }
+
+  async #latest(app: SessionApp): Promise<SessionApp> {
+    await this.load();
+    return this.find({ name: app.name }) ?? app;
+  }
+
+  async #askFile(app: SessionApp): Promise<string | null> {
+    const { dialogs, browser } = this.#services;
+    const folder = browser?.model.path ?? '';
+    const answer = await dialogs?.InputDialog.getText({
+      title: messages.appFile(titleOf(app)),
+      label: messages.appFileLabel(app.extensions.join(', ')),
+      text: this.selectedFile(app) ?? (folder === '' ? '' : `${folder}/`),
+      okLabel: messages.open,
+    });
+    return answer?.button.accept && answer.value ? answer.value : null;
+  }
+
+  async #confirmReplacing(app: SessionApp): Promise<boolean> {
+    const { dialogs } = this.#services;
+    const answer = await dialogs?.showDialog({
+      title: messages.appReplace(titleOf(app)),
+      body: messages.appReplaceMeaning(app.file ?? ''),
+      buttons: [
+        dialogs.Dialog.cancelButton({ label: messages.keepJob }),
+        dialogs.Dialog.warnButton({ label: messages.appStop }),
+      ],
+    });
+    return answer?.button.accept ?? false;
+  }
+
+  /** Start an app, show its progress, and open its page once it is ready. */
+  async #start(app: SessionApp, file: string | null, stopFirst = false): Promise<void> {
+    if (this.#starting.has(app.name)) return;
+    this.#starting.add(app.name);
+    const { watch, notify } = this.#services;
+    const progress = notify?.info(messages.appStarting(titleOf(app)), { autoClose: false });
+    try {
+      if (stopFirst) await watch.server.stopApp(app.name);
+      await watch.server.startApp(app.name, file);
+      const shown = await this.#untilStarted(app);
+      if (shown.state === 'running') this.#show(shown);
+      else this.#showError(shown, translateExact(shown.problem ?? messages.noAnswer));
+    } catch (error) {
+      this.#showError(app, error instanceof Error ? translate(error.message) : messages.noAnswer);
+    } finally {
+      this.#starting.delete(app.name);
+      notify?.dismiss(progress);
+    }
+  }
+
+  async #untilStarted(app: SessionApp): Promise<SessionApp> {
+    for (;;) {
+      const shown = (await this.#services.watch.server.apps()).find(
+        ({ name }) => name === app.name,
+      );
+      if (shown === undefined || shown.state !== 'starting') return shown ?? app;
+      await this.#sleep(POLL_MS);
+    }
+  }
+
+  /** Open its page, or offer to, if the browser permits no tab so long after the click. */
+  #show(app: SessionApp): void {
+    const url = `${this.#services.baseUrl}app/${app.name}/`;
+    if (this.#tabs.attempt(url)) return;
+    this.#services.notify?.success(messages.appReady(titleOf(app)), {
+      autoClose: false,
+      actions: [{ label: messages.open, callback: () => this.#tabs.open(url) }],
+    });
+  }
+
+  /** Show why it doesn't run; `app` is one that failed, with output, or one that wasn't started. */
+  #showError(app: SessionApp, why: string): void {
+    const details = { label: messages.appDetails, callback: () => this.#details() };
+    this.#services.notify?.error(messages.appFailed(titleOf(app), why), {
+      autoClose: READ_MS,
+      actions: app.state === 'failed' ? [details] : [],
+    });
+  }
+
+  /** Open the session's page, with the output of its apps. */
+  #details(): void {
+    const page = this.#services.watch.facts?.pages.session;
+    if (page !== undefined) this.#tabs.open(`${page}?apps=true`);
+  }
+}
+
+const titleOf = (app: SessionApp): string => translateExact(app.title);
+
+/** Return whether an app's absolute path is this path of JupyterLab, which is below its root. */
+const isSameFile = (absolute: string, path: string): boolean =>
+  absolute === path || absolute.endsWith(`/${path}`);
+
+/** Add the cards and the file browser's items of all apps. */
+export function addApps(
+  apps: Apps,
+  commands: Commands,
+  icon: unknown,
+  launcher: Launcher | undefined,
+  contextMenu: ContextMenu | undefined,
+): void {
+  const label = (args: CommandArgs) => translateExact(apps.find(args)?.title ?? '');
+  commands.addCommand(OPEN, {
+    label,
+    icon,
+    execute: (args) => {
+      const app = apps.find(args);
+      // no widget: JupyterLab would replace the launcher by it
+      return app && apps.open(app);
+    },
+  });
+  commands.addCommand(OPEN_AS, {
+    label: (args) => messages.openAs(label(args)),
+    icon,
+    isVisible: (args) => {
+      const app = apps.find(args);
+      return app !== undefined && apps.selectedFile(app) !== null;
+    },
+    execute: (args) => {
+      const app = apps.find(args);
+      const file = app && apps.selectedFile(app);
+      return app && file ? apps.openFile(app, file) : undefined;
+    },
+  });
+  for (const { name, input } of apps.apps) {
+    launcher?.add({ command: OPEN, category: messages.apps, args: { name } });
+    if (input === 'file')
+      contextMenu?.addItem({ command: OPEN_AS, args: { name }, selector: FILES, rank: MENU_RANK });
+  }
+}

@@ -1,0 +1,45 @@
+"""Requests of JupyterLab's page about the session's apps: `…/portal/session/apps[/NAME]`.
+
+The list is this server's own. Changes go through the portal, which records them and then asks this
+server (app_control.py).
+"""
+
+from __future__ import annotations
+
+from tornado.web import authenticated
+
+from spawner.node.apps.session_apps import SessionApps
+from spawner.node.jupyter.app_control import SETTING
+from spawner.node.jupyter.portal_link import PollingHandler, PortalHandler
+from spawner.node.jupyter.session_sources import to_app_input, to_app_page_error
+
+ALL = r"/portal/session/apps"
+ONE = r"/portal/session/apps/([a-z0-9-]{1,20})"
+
+
+class LabApps(PollingHandler):
+    """GET: all apps that the session offers, as for the portal."""
+
+    @authenticated
+    def get(self) -> None:
+        apps: SessionApps = self.settings[SETTING]
+        self.send_json({"apps": apps.list_all()})
+
+
+class LabApp(PortalHandler):
+    """PUT `{"file": path | null}`: start an app. DELETE: stop it. The answer is the app."""
+
+    describe_error = staticmethod(to_app_page_error)
+
+    @authenticated
+    async def put(self, name: str) -> None:
+        """Start it with a file of JupyterLab's root folder; the portal validates the request."""
+        root = str(getattr(self.contents_manager, "root_dir", ""))
+        await self.pass_on("PUT", f"apps/{name}", to_app_input(self.get_json_body(), root))
+
+    @authenticated
+    async def delete(self, name: str) -> None:
+        await self.pass_on("DELETE", f"apps/{name}")
+
+
+HANDLERS = [(ALL, LabApps), (ONE, LabApp)]
