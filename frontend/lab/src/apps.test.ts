@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Apps, addApps } from './apps';
 import type { SessionApp } from './facts';
 import type { CommandArgs, Commands, Dialogs, InputDialogs } from './jupyter';
-import { Refusal } from './server';
-import { World } from './testing';
+import { RequestError } from './server';
+import { FakePage } from './testing';
 
 const MARIMO: SessionApp = {
   name: 'marimo',
@@ -17,7 +17,7 @@ const MARIMO: SessionApp = {
 const OWN: SessionApp = { ...MARIMO, name: 'own', title: 'Own', input: 'command', extensions: [] };
 const PAGE = '/user/alice/s1/app/marimo/';
 
-let world: World;
+let page: FakePage;
 let selected: { path: string; type: string }[];
 let typed: string | null;
 let prompts: string[];
@@ -39,28 +39,28 @@ const dialogs: Dialogs & InputDialogs = {
 };
 
 function makeApps(): Apps {
-  const { watch, notify } = world;
+  const { watch, notify } = page;
   const browser = { selectedItems: () => selected, model: { path: 'work' } };
-  const services = { watch, notify, dialogs, browser, tabs: world, sleep: async () => {} };
+  const services = { watch, notify, dialogs, browser, tabs: page, sleep: async () => {} };
   return new Apps({ ...services, baseUrl: '/user/alice/s1/' });
 }
 
 beforeEach(async () => {
-  world = new World();
-  world.watch.start();
-  await world.pass(0);
-  world.offered = [MARIMO, OWN];
+  page = new FakePage();
+  page.watch.start();
+  await page.advance(0);
+  page.offered = [MARIMO, OWN];
   [selected, typed, prompts, accepted] = [[], 'work/demo.py', [], true];
 });
 
 describe('an app’s card', () => {
   it('asks for the file, starts the app and opens its page', async () => {
-    world.startedAs = [{ state: 'starting' }, { state: 'running' }];
+    page.startedAs = [{ state: 'starting' }, { state: 'running' }];
     await makeApps().open(MARIMO);
     expect(prompts).toEqual(['work/']);
-    expect(world.requests).toEqual([['start', 'marimo', 'work/demo.py']]);
-    expect(world.opened).toEqual([PAGE]);
-    expect(world.dismissed).toHaveLength(1);
+    expect(page.requests).toEqual([['start', 'marimo', 'work/demo.py']]);
+    expect(page.opened).toEqual([PAGE]);
+    expect(page.dismissed).toHaveLength(1);
   });
 
   it('proposes the selected file, and does nothing if that is cancelled', async () => {
@@ -68,59 +68,59 @@ describe('an app’s card', () => {
     typed = null;
     await makeApps().open(MARIMO);
     expect(prompts).toEqual(['x/a.py']);
-    expect(world.requests).toEqual([]);
+    expect(page.requests).toEqual([]);
   });
 
   it('offers the page if the browser permits no tab', async () => {
-    world.permitsTabs = false;
+    page.permitsTabs = false;
     await makeApps().open(MARIMO);
-    expect(world.opened).toEqual([]);
-    world.actions[0]?.callback();
-    expect(world.opened).toEqual([PAGE]);
+    expect(page.opened).toEqual([]);
+    page.actions[0]?.callback();
+    expect(page.opened).toEqual([PAGE]);
   });
 
   it('shows why it failed, with a link to its output', async () => {
-    world.startedAs = [{ state: 'failed', problem: 'It ended with status 4.' }];
+    page.startedAs = [{ state: 'failed', problem: 'It ended with status 4.' }];
     await makeApps().open(MARIMO);
-    expect(world.notifications.at(-1)).toBe('error: marimo: It ended with status 4.');
-    world.actions[0]?.callback();
-    expect(world.opened).toEqual(['p:/s?apps=true']);
+    expect(page.notifications.at(-1)).toBe('error: marimo: It ended with status 4.');
+    page.actions[0]?.callback();
+    expect(page.opened).toEqual(['p:/s?apps=true']);
   });
 
   it('shows a refusal', async () => {
-    world.answer = new Refusal('There is no such file.', 422);
+    page.answer = new RequestError('There is no such file.', 422);
     await makeApps().open(MARIMO);
-    expect(world.notifications.at(-1)).toBe('error: marimo: There is no such file.');
-    expect(world.actions).toEqual([]);
+    expect(page.notifications.at(-1)).toBe('error: marimo: There is no such file.');
+    expect(page.actions).toEqual([]);
   });
 
   it('leads to the session’s page if a command is needed', async () => {
     await makeApps().open(OWN);
-    expect(world.opened).toEqual(['p:/s?apps=true']);
-    expect(world.requests).toEqual([]);
+    expect(page.opened).toEqual(['p:/s?apps=true']);
+    expect(page.requests).toEqual([]);
   });
 });
 
 describe('a file in an app that runs with another one', () => {
   it('stops it first, if that is confirmed', async () => {
-    world.offered = [{ ...MARIMO, state: 'running', file: '/home/alice/old.py' }];
+    page.offered = [{ ...MARIMO, state: 'running', file: '/home/alice/old.py' }];
     accepted = false;
     await makeApps().openFile(MARIMO, 'new.py');
-    expect(world.requests).toEqual([]);
+    expect(page.requests).toEqual([]);
     expect(prompts[0]).toContain('/home/alice/old.py');
     accepted = true;
     await makeApps().openFile(MARIMO, 'new.py');
-    expect(world.requests).toEqual([
+    expect(page.requests).toEqual([
       ['stop', 'marimo'],
       ['start', 'marimo', 'new.py'],
     ]);
   });
 
   it('is not asked about if it is the same file', async () => {
-    world.offered = [{ ...MARIMO, state: 'running', file: '/home/alice/x/a.py' }];
+    page.offered = [{ ...MARIMO, state: 'running', file: '/home/alice/x/a.py' }];
     await makeApps().openFile(MARIMO, 'x/a.py');
     expect(prompts).toEqual([]);
-    expect(world.opened).toEqual([PAGE]);
+    expect(page.opened).toEqual([PAGE]);
   });
 });
 
@@ -165,16 +165,16 @@ describe('the launcher and the file browser', () => {
   it('keep their titles while the session does not answer', async () => {
     const apps = makeApps();
     await apps.load();
-    world.apps = async () => {
-      throw new Refusal('Away.', 0);
+    page.apps = async () => {
+      throw new RequestError('Away.', 0);
     };
     await apps.load();
     expect(apps.find({ name: 'marimo' })?.title).toBe('marimo');
   });
 
   it('stay without apps if the session’s server has none', async () => {
-    world.apps = async () => {
-      throw new Refusal('Not found.', 404);
+    page.apps = async () => {
+      throw new RequestError('Not found.', 404);
     };
     const apps = makeApps();
     await apps.load();

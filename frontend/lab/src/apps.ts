@@ -14,7 +14,7 @@ import type {
   Notifications,
 } from './jupyter';
 import { messages } from './messages';
-import type { Watch } from './watch';
+import type { SessionWatch } from './watch';
 
 const OPEN = 'portal:app';
 const OPEN_AS = 'portal:open-as-app';
@@ -24,7 +24,7 @@ const POLL_MS = 1000;
 const READ_MS = 10_000;
 
 export interface AppServices {
-  watch: Watch;
+  watch: SessionWatch;
   /** the session's path, with a final slash */
   baseUrl: string;
   notify: Notifications | undefined;

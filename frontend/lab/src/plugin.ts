@@ -176,7 +176,7 @@ function addTabs(lab: Lab, app: Application, watch: SessionWatch): void {
 }
 
 /** Add the session's apps to the launcher and the file browser. */
-function addLaunchers(lab: Lab, app: Application, watch: Watch, services: Services): void {
+function addLaunchers(lab: Lab, app: Application, watch: SessionWatch, services: Services): void {
   const dialogs = lab['@jupyterlab/apputils'];
   const { baseUrl } = app.serviceManager.serverSettings;
   const { launcher, browser } = services;

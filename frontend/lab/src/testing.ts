@@ -257,7 +257,7 @@ export class FakePage implements BrowserApi, Server, Tabs {
     return this.offered;
   }
   async startApp(name: string, file: string | null): Promise<void> {
-    if (this.answer instanceof Refusal) throw this.answer;
+    if (this.answer instanceof RequestError) throw this.answer;
     this.requests.push(['start', name, file]);
   }
   async stopApp(name: string): Promise<void> {
