@@ -44,7 +44,7 @@ export function ConfirmDialog({
   );
 }
 
-/** A dialog without content. Its content is reset each time it opens. */
+/** The frame of dialogs with forms of their own. Its content is reset each time it opens. */
 export function DialogShell({ title, opened, onClose, children, size = 'md' }: ShellProps) {
   return (
     <Modal

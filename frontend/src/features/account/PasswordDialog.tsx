@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
-import { Modal } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { PasswordForm } from './PasswordForm';
 
 interface Props {
@@ -17,8 +17,8 @@ export function PasswordDialog({ opened, onClose }: Props) {
     });
   };
   return (
-    <Modal opened={opened} onClose={onClose} title={t`Change your password`} size="sm">
+    <DialogShell opened={opened} onClose={onClose} title={t`Change your password`} size="sm">
       <PasswordForm onDone={done} onCancel={onClose} />
-    </Modal>
+    </DialogShell>
   );
 }

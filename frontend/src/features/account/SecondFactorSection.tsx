@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Modal, Paper, Skeleton, Text, Title } from '@mantine/core';
+import { Button, Group, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorMessage } from '@/api/problem';
@@ -10,6 +10,7 @@ import { renewCodes, secondFactorQuery, turnOff } from '@/features/login/secondF
 import { navigation } from '@/lib/navigation';
 import { useWithPassword } from '@/lib/reauth';
 import classes from '@/ui/AccountSection.module.css';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
@@ -71,7 +72,7 @@ function Standing({ factor }: { factor: SecondFactor }) {
       )}
       <Summary factor={factor} />
       <Acts enrolled={factor.enrolled_at !== null} open={setDialog} />
-      <Modal opened={dialog !== null} onClose={close} title={titleOf(dialog)}>
+      <DialogShell opened={dialog !== null} onClose={close} title={titleOf(dialog)}>
         {dialog === 'enrol' && (
           <Enrolment onCodes={(codes) => setDialog({ codes })} onCancel={close} />
         )}
@@ -94,7 +95,7 @@ function Standing({ factor }: { factor: SecondFactor }) {
         {typeof dialog === 'object' && dialog && (
           <RecoveryCodes codes={dialog.codes} onDone={close} />
         )}
-      </Modal>
+      </DialogShell>
     </>
   );
 }

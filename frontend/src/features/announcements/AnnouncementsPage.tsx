@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Modal, Paper, Skeleton } from '@mantine/core';
+import { Button, Paper, Skeleton } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorMessage } from '@/api/problem';
@@ -9,6 +9,7 @@ import { AdminFrame } from '@/features/admin/AdminFrame';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { useNow } from '@/lib/useNow';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { TryAgain } from '@/ui/TryAgain';
 import { AnnouncementForm } from './AnnouncementForm';
@@ -35,7 +36,7 @@ export function AnnouncementsPage() {
       }
     >
       <List onEdit={change ? setEditing : undefined} />
-      <Modal
+      <DialogShell
         opened={editing !== null}
         onClose={close}
         title={editing === 'new' ? t`New announcement` : t`Edit the announcement`}
@@ -44,7 +45,7 @@ export function AnnouncementsPage() {
         {editing !== null && (
           <AnnouncementForm before={editing === 'new' ? null : editing} onDone={close} />
         )}
-      </Modal>
+      </DialogShell>
     </AdminFrame>
   );
 }

@@ -1,8 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Modal, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { UserPick } from '@/features/directory/UserPick';
 import { Chips } from '@/ui/Chips';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { RecordForm } from '@/ui/RecordForm';
 import { type GroupValues, useNewGroup } from './useNewGroup';
 
@@ -13,9 +14,9 @@ interface Props {
 
 export function NewGroupDialog({ opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={t`New group`}>
+    <DialogShell opened={opened} onClose={onClose} title={t`New group`}>
       <NewGroupForm onClose={onClose} />
-    </Modal>
+    </DialogShell>
   );
 }
 

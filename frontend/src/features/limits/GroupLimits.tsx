@@ -1,12 +1,13 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Modal, Paper, Skeleton, Text, Title } from '@mantine/core';
+import { Button, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { GroupMember, GroupLimits as Limits } from '@/api/types';
 import { translate } from '@/i18n/translate';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { CellNote, type Column, DataTable } from '@/ui/DataTable';
 import { TryAgain } from '@/ui/TryAgain';
 import { LimitForm } from './LimitForm';
@@ -36,11 +37,16 @@ export function GroupLimits({ group, change = true }: Props) {
     <div className={classes.sections}>
       <GroupTotal limits={data} />
       <Members limits={data} onEdit={change ? setEditing : undefined} />
-      <Modal opened={member !== undefined} onClose={close} title={t`Limits of ${name}`} size="lg">
+      <DialogShell
+        opened={member !== undefined}
+        onClose={close}
+        title={t`Limits of ${name}`}
+        size="lg"
+      >
         {member && (
           <MemberForm key={member.username} limits={data} member={member} onDone={close} />
         )}
-      </Modal>
+      </DialogShell>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Modal, Text } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
+import { DialogShell } from '@/ui/ConfirmDialog';
 
 interface Props {
   name: string;
@@ -19,7 +20,7 @@ interface Props {
 export function StopDialog(props: Props) {
   const { name, opened, busy, onStop, onRestart, onClose, pending, owner } = props;
   return (
-    <Modal opened={opened} onClose={onClose} title={t`Stop session ${name}?`} size="sm">
+    <DialogShell opened={opened} onClose={onClose} title={t`Stop session ${name}?`} size="sm">
       <Text size="sm">
         {pending
           ? t`It has not started yet and loses its place in the queue.`
@@ -40,6 +41,6 @@ export function StopDialog(props: Props) {
           <Trans>Stop it</Trans>
         </Button>
       </Group>
-    </Modal>
+    </DialogShell>
   );
 }

@@ -1,18 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import {
-  Button,
-  Modal,
-  NativeSelect,
-  SegmentedControl,
-  Skeleton,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Button, NativeSelect, SegmentedControl, Skeleton, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { errorMessage, fieldMessage } from '@/api/problem';
 import type { Shares } from '@/api/types';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { useFocusError } from '@/ui/focus';
 import { TryAgain } from '@/ui/TryAgain';
 import { useAction } from '@/ui/useAction';
@@ -36,9 +29,9 @@ interface Props {
 /** The dialog that shares a TensorBoard with users, and revokes that. */
 export function ShareDialog({ parent, name, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={t`Share the TensorBoard of ${name}`}>
+    <DialogShell opened={opened} onClose={onClose} title={t`Share the TensorBoard of ${name}`}>
       <Body parent={parent} />
-    </Modal>
+    </DialogShell>
   );
 }
 

@@ -1,7 +1,8 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Modal, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { nameOf } from '@/features/directory/names';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { RecordForm } from '@/ui/RecordForm';
 import classes from './EditDialog.module.css';
@@ -19,9 +20,9 @@ interface Props {
 export function EditDialog({ user, opened, onClose }: Props) {
   const name = nameOf(user);
   return (
-    <Modal opened={opened} onClose={onClose} title={t`Edit ${name}`} size="lg">
+    <DialogShell opened={opened} onClose={onClose} title={t`Edit ${name}`} size="lg">
       <EditForm user={user} onClose={onClose} />
-    </Modal>
+    </DialogShell>
   );
 }
 
