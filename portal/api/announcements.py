@@ -143,7 +143,7 @@ async def add_announcement(
     """Create an announcement. Open pages show it within seconds of its start."""
     new = AnnouncementRequest(**{name: getattr(body, name) for name in AnnouncementIn.model_fields})
     row = await announcements.add(context.db, new, By(admin, ip))
-    await announcements.news(context)
+    await announcements.refresh(context)
     return managed(row)
 
 
@@ -161,7 +161,7 @@ async def edit_announcement(
     """
     values = {name: getattr(body, name) for name in body.model_fields_set - {"version"}}
     row = await announcements.edit(context.db, announcement_id, body.version, values, By(admin, ip))
-    await announcements.news(context)
+    await announcements.refresh(context)
     return managed(row)
 
 
@@ -171,7 +171,7 @@ async def delete_announcement(
 ) -> None:
     """Delete an announcement; its text stays in the audit log."""
     await announcements.delete(context.db, announcement_id, By(admin, ip))
-    await announcements.news(context)
+    await announcements.refresh(context)
 
 
 def current(context: AppContext) -> list[AnnouncementOut]:

@@ -50,7 +50,7 @@ router = APIRouter(include_in_schema=False)
 # While the portal is down, nginx keeps using a cached answer for this long. It is short enough that
 # a port freed by a session is rarely reused by another user, and long enough for an upgrade.
 FRESH_S = 3
-STALE_IF_AWAY_S = 600
+STALE_IF_ERROR_S = 600
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors {frames}"
 
@@ -87,13 +87,13 @@ async def gate(
     decision = await servers.confirm(context, decision, live)
     if decision.answer in REFUSALS:
         return Response(status_code=REFUSALS[decision.answer], headers=CACHED)
-    if decision.answer is GateAnswer.AWAY:
+    if decision.answer is GateAnswer.UNAVAILABLE:
         # Not cached at all: otherwise the page would not notice that the session has become ready.
         here = {"X-Target": portal_address(settings), "X-Accel-Expires": "0"}
         return Response(status_code=204, headers=here)
     target = host_port(await address_of(decision.host), decision.port)
-    kept = f"max-age={FRESH_S}, stale-if-error={STALE_IF_AWAY_S}"
-    headers = {"X-Target": target, "Cache-Control": kept}
+    cache_control = f"max-age={FRESH_S}, stale-if-error={STALE_IF_ERROR_S}"
+    headers = {"X-Target": target, "Cache-Control": cache_control}
     if decision.tls_name is not None:
         headers["X-Target-Name"] = decision.tls_name
     return Response(status_code=204, headers=headers)

@@ -11,7 +11,7 @@ from portal.context import AppContext
 from portal.models import BatchJob, JobState, Tensorboard
 from portal.services.catalog.available import environment_title
 from portal.services.jobs import scalars
-from portal.services.jobs.scalar_cache import Metrics
+from portal.services.jobs.scalar_cache import ScalarValues
 from portal.services.tensorboards import tensorboards
 from spawner.slurm.model import Outcome
 
@@ -135,7 +135,7 @@ def job_fields(
 
 
 def array_out(
-    job: BatchJob, with_tasks: bool, so_far: Mapping[int, Metrics] | None = None
+    job: BatchJob, with_tasks: bool, so_far: Mapping[int, ScalarValues] | None = None
 ) -> ArrayOut | None:
     """Return the array of a job, None if it is not an array; `so_far` is by task index."""
     if job.array_size is None:
@@ -149,7 +149,7 @@ def array_out(
     )
 
 
-def _to_task_out(task: Mapping[str, Any], so_far: Metrics | None) -> TaskOut:
+def _to_task_out(task: Mapping[str, Any], so_far: ScalarValues | None) -> TaskOut:
     shown = TaskOut.model_validate({**task, **(task.get("cause") or {})}, extra="ignore")
     if shown.metrics is not None or so_far is None:
         return shown

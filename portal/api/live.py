@@ -34,7 +34,7 @@ KEPT_STEPS = 50
 """A stream that is farther behind gets a snapshot."""
 
 
-class ClusterNews:
+class ClusterJson:
     """The last state of the cluster that was worth an event, encoded once for all users."""
 
     def __init__(self) -> None:
@@ -97,12 +97,12 @@ class LiveState:
 class UserFeed:
     """The events of one user, for as long as they have a stream open."""
 
-    def __init__(self, context: AppContext, user: User, news: ClusterNews) -> None:
+    def __init__(self, context: AppContext, user: User, cluster_json: ClusterJson) -> None:
         self.round = asyncio.Event()
         """Set once the user's state has been read again; then a new event replaces it."""
         self._context = context
         self._user = user
-        self._news = news
+        self._cluster_json = cluster_json
         self._state: LiveState | None = None
         self._snapshot: bytes | None = None
         self._version = 0
@@ -196,9 +196,9 @@ class UserFeed:
         if before is None or rows:
             self._rows_read_s = asyncio.get_running_loop().time()
             shown = before.jobs if before else {}
-            state = await _load_state(self._context, self._user, self._news, shown)
+            state = await _load_state(self._context, self._user, self._cluster_json, shown)
         else:
-            cluster, announcements = _load_shared(self._context, self._news)
+            cluster, announcements = _load_shared(self._context, self._cluster_json)
             state = replace(before, cluster=cluster, announcements=announcements)
         events = state.events_from(before) if before else b""
         if before is None or events:
@@ -213,7 +213,7 @@ class LiveFeeds:
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
-        self._news = ClusterNews()
+        self._cluster_json = ClusterJson()
         self._feeds: dict[str, UserFeed] = {}
 
     async def events(self, who: Identity) -> AsyncIterator[bytes]:
@@ -244,14 +244,14 @@ class LiveFeeds:
         feed = self._feeds.get(user.id)
         state = feed.state if feed is not None and not feed.is_over else None
         if state is None:
-            state = await _load_state(self._context, user, self._news, {})
+            state = await _load_state(self._context, user, self._cluster_json, {})
         return state.to_json()
 
     @asynccontextmanager
     async def _join_feed(self, who: Identity) -> AsyncIterator[UserFeed]:
         feed = self._feeds.get(who.user.id)
         if feed is None or feed.is_over:
-            feed = self._feeds[who.user.id] = UserFeed(self._context, who.user, self._news)
+            feed = self._feeds[who.user.id] = UserFeed(self._context, who.user, self._cluster_json)
         try:
             await feed.join(who)
             yield feed
@@ -261,19 +261,19 @@ class LiveFeeds:
 
 
 async def _load_state(
-    context: AppContext, user: User, news: ClusterNews, shown: Mapping[str, JobOut]
+    context: AppContext, user: User, cluster_json: ClusterJson, shown: Mapping[str, JobOut]
 ) -> LiveState:
     """Read a user's state; `shown` are the jobs that their pages show."""
     sessions_by_id = await _load_sessions(context, user)
     jobs_by_id = await _load_jobs(context, user, shown)
-    return LiveState(sessions_by_id, jobs_by_id, *_load_shared(context, news))
+    return LiveState(sessions_by_id, jobs_by_id, *_load_shared(context, cluster_json))
 
 
-def _load_shared(context: AppContext, news: ClusterNews) -> tuple[str, str]:
+def _load_shared(context: AppContext, cluster_json: ClusterJson) -> tuple[str, str]:
     """Return the cluster and the announcements, which are the same for all users."""
     announcements = Announcements(items=current(context)).model_dump_json()
     return (
-        news.json(cluster_out(context)),
+        cluster_json.json(cluster_out(context)),
         announcements.removeprefix('{"items":').removesuffix("}"),
     )
 

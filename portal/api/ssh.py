@@ -120,6 +120,8 @@ async def _explain(
 ) -> errors.PortalError:
     answer = admission.decision.answer
     session = (
-        await load_newest_session(context.db, owner, server) if answer is GateAnswer.AWAY else None
+        await load_newest_session(context.db, owner, server)
+        if answer is GateAnswer.UNAVAILABLE
+        else None
     )
     return to_problem(answer, session)

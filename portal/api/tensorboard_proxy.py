@@ -47,7 +47,7 @@ NO_TICKET = (
 )
 _TICKET = re.compile(TICKET_PATTERN)
 _ID = re.compile(r"[0-9a-f-]{36}")
-AWAY = "TensorBoard does not answer. It may be starting or busy with a lot of data."
+NO_ANSWER = "TensorBoard does not answer. It may be starting or busy with a lot of data."
 
 
 @router.get("/tensorboard/{board_id}", dependencies=[Anyone])
@@ -202,5 +202,7 @@ def _respond_not_running(
 def _respond_away(request: Request, language: Language, home: Link, frames: str | None) -> Response:
     if wants_page(request):
         title = "TensorBoard doesn’t answer"
-        return page(title, [AWAY], language, status=503, refresh_s=3, links=[home], frames=frames)
-    return errors.problem_response(errors.Unavailable(AWAY, headers={"Retry-After": "3"}))
+        return page(
+            title, [NO_ANSWER], language, status=503, refresh_s=3, links=[home], frames=frames
+        )
+    return errors.problem_response(errors.Unavailable(NO_ANSWER, headers={"Retry-After": "3"}))

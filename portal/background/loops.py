@@ -50,7 +50,7 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
         BackgroundLoop("home commands", homes.step, home_commands.ROUND_S, (HOMES,)),
         BackgroundLoop("benchmarks", reading.BenchmarkReading(context).round, reading.ROUND_S),
         BackgroundLoop(
-            "announcements", lambda: announcements.news(context), announcements.REFRESH_S
+            "announcements", lambda: announcements.refresh(context), announcements.REFRESH_S
         ),
         context.slurm_limits.loop,
         BackgroundLoop(

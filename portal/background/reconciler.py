@@ -44,7 +44,7 @@ from portal.services.jobs.claim_checks import ClaimChecks
 from portal.services.jobs.external_jobs import ExternalJobImport
 from portal.services.sessions import hub_sync
 from portal.services.slurm import launch, lifecycle, usage
-from portal.services.slurm.identity import cancelling_user, find_job
+from portal.services.slurm.job_identity import cancelling_user, find_job
 from portal.services.slurm.pending_rows import LIVE, PendingRows, load
 from portal.services.slurm.row_sync import RowSync
 from portal.services.store import change
@@ -180,14 +180,14 @@ class Reconcile:
         async with self.context.db.session() as db:
             rows = await load(db, ids)
             found = [(type(row), row.id, row.version) for row in rows]
-            news = [row for row in rows if self._row_sync.update_row(row, now)]
+            changed = [row for row in rows if self._row_sync.update_row(row, now)]
             try:
                 await db.commit()
             except (StaleDataError, *REFUSALS):
                 await db.rollback()  # the rows below are written by sessions of their own
                 results = [await self._write_one(*row, now) for row in found]
                 return [row for row in results if row is not None]
-        for row in news:
+        for row in changed:
             self.context.notifier.notify(row.user_id, row.id)
         return rows
 
@@ -293,9 +293,9 @@ class Reconcile:
                 self._acts.start("history", now, lambda: self._external_jobs.import_history(now))
             if due := await usage.due(self.context, now):
                 self._acts.start("usage", now, lambda: self._collect_usage(due, now))
-        self._start_reading_metrics(now)
+        self._start_reading_scalars(now)
 
-    def _start_reading_metrics(self, now: datetime) -> None:
+    def _start_reading_scalars(self, now: datetime) -> None:
         """Read each user's metrics in a task of its own: a home that hangs delays no other user."""
         self._metrics_due = {user: due for user, due in self._metrics_due.items() if due}
         for user_id, due in self._metrics_due.items():
@@ -305,7 +305,7 @@ class Reconcile:
             expired = [job_id for job_id, at in due.items() if now - at > usage.GIVE_UP]
             for job_id in expired:
                 del due[job_id]
-            self._readers.start(key, now, partial(self._read_users_metrics, user_id))
+            self._readers.start(key, now, partial(self._read_users_scalars, user_id))
 
     async def _collect_usage(self, due: list[usage.Measured], now: datetime) -> None:
         await usage.collect(self.context, due, now)
@@ -313,17 +313,17 @@ class Reconcile:
             if isinstance(job, BatchJob):  # its row is older than its accounting
                 self._metrics_due.setdefault(job.user_id, {})[job.id] = now
 
-    async def _read_users_metrics(self, user_id: str) -> None:
+    async def _read_users_scalars(self, user_id: str) -> None:
         """Read the metrics of a user's jobs; a job that fails comes last the next time."""
         due = self._metrics_due.get(user_id, {})
         for job_id, since in list(due.items()):
             del due[job_id]
             due[job_id] = since
-            await self._read_metrics(job_id)
+            await self._read_scalars(job_id)
             if due[job_id] == since:  # else it has become due again
                 del due[job_id]
 
-    async def _read_metrics(self, job_id: str) -> None:
+    async def _read_scalars(self, job_id: str) -> None:
         """Read the last values that an ended job, or an array's ended tasks, have logged, and the
         mean use of an ended job's GPUs.
         """

@@ -34,9 +34,9 @@ def label_of(username: str) -> str:
     """
     if _PLAIN.fullmatch(username):
         return username
-    kept = re.sub(r"[^a-z0-9]+", "-", username).strip("-")[:20].strip("-") or "x"
+    readable = re.sub(r"[^a-z0-9]+", "-", username).strip("-")[:20].strip("-") or "x"
     digest = base64.b32encode(hashlib.sha256(username.encode()).digest()).decode().lower()
-    return f"u-{kept}--{digest[:26]}"
+    return f"u-{readable}--{digest[:26]}"
 
 
 def netloc_of(scheme: str, host: str) -> str:

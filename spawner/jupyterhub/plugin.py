@@ -42,7 +42,7 @@ REQUEST_ID = re.compile(r"[0-9a-f]{16,32}")
 REQUEST: ContextVar[str] = ContextVar("request", default="")
 """Id, assigned by nginx or the portal, of the request that this task serves."""
 
-AWAY = (
+PORTAL_UNREACHABLE = (
     "The portal is not responding. This page reloads automatically."
     " 门户没有响应。此页面会自动重新打开。"
 )
@@ -411,7 +411,7 @@ class PortalLoginHandler(BaseHandler):  # type: ignore[misc]
             self.set_status(503)
             self.set_header("Retry-After", "2")
             self.set_header("Refresh", "2")
-            self.finish(AWAY)
+            self.finish(PORTAL_UNREACHABLE)
             return
         if user is not None:
             self._jupyterhub_user = user

@@ -43,7 +43,7 @@ def judge_answer(url: str, answer: nginx_probe.NginxAnswer) -> CheckResult:
         return CheckResult(text="Responding, and it reaches the portal.")
     if answer.status is None:
         return failing(f"No response from {url}: {sentence(answer.problem)}", SUGGESTION)
-    if answer.status == nginx_probe.AWAY:
+    if answer.status == nginx_probe.UNAVAILABLE:
         text = f"nginx responds at {url}, but the portal behind it does not."
         return failing(text, "Start the portal: `systemctl start portal`.")
     text = f"Requests to {url} do not reach the portal: status {answer.status}."

@@ -1,8 +1,8 @@
 """Announcements: messages that administrators show to all users for a given period.
 
 This module stores and changes them; logged-in users read them from `AnnouncementCache`
-(cache.py). Code that changes one inside a running portal calls `news`; a change made on the command
-line appears within REFRESH_S seconds.
+(cache.py). Code that changes one inside a running portal calls `refresh`; a change made on the
+command line appears within REFRESH_S seconds.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class AnnouncementRequest:
     public: bool = False
 
 
-async def news(context: AppContext) -> None:
+async def refresh(context: AppContext) -> None:
     """Reload the announcements and, if they changed, notify every open page.
 
     A loop calls this, too, for announcements that begin or end, and for changes made by other

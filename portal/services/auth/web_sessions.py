@@ -262,8 +262,8 @@ async def end_oldest(db: AsyncSession, user: User, most: int) -> int:
     Runs in the caller's transaction.
     """
     own_sessions = select(WebSession.id).where(WebSession.user_id == user.id)
-    kept = own_sessions.order_by(WebSession.last_seen_at.desc(), WebSession.id).limit(most)
-    beyond = WebSession.user_id == user.id, WebSession.id.not_in(kept)
+    newest = own_sessions.order_by(WebSession.last_seen_at.desc(), WebSession.id).limit(most)
+    beyond = WebSession.user_id == user.id, WebSession.id.not_in(newest)
     gone = await db.scalars(delete(WebSession).where(*beyond).returning(WebSession.id))
     return len(gone.all())
 

@@ -30,7 +30,7 @@ class Level:
     """Samples of one step, and how long they are kept."""
 
     step: timedelta
-    kept: timedelta
+    retention: timedelta
 
     @property
     def step_s(self) -> int:
@@ -179,7 +179,7 @@ async def _delete_old(db: AsyncSession, cluster: str, level: Level, now: datetim
     """Delete what the level no longer keeps, and samples from the future, written before the clock
     was set back.
     """
-    old = or_(ClusterSample.at < now - level.kept, ClusterSample.at > now)
+    old = or_(ClusterSample.at < now - level.retention, ClusterSample.at > now)
     await db.execute(delete(ClusterSample).where(*_belongs(cluster, level), old))
 
 

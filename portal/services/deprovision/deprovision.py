@@ -355,10 +355,10 @@ def _iter_live_jobs(watcher: Watcher, username: str) -> Iterator[JobInfo]:
 
 async def still_open(database: Database, user: User) -> Open:
     """Return what a disabled user has that must end and has not ended yet."""
-    kept = and_(Job.kind == JobKind.JOB, Job.wanted == Wanted.RUN)
+    kept_jobs = and_(Job.kind == JobKind.JOB, Job.wanted == Wanted.RUN)
     live = select(Job.kind).where(Job.user_id == user.id, Job.state != JobState.ENDED)
     if user.disabled_jobs is JobsPolicy.LEAVE:
-        live = live.where(~kept)
+        live = live.where(~kept_jobs)
     letting_go = select(Session.id).where(
         Session.user_id == user.id, Session.state == JobState.ENDED, Session.server_env.is_not(None)
     )

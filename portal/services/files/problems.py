@@ -40,7 +40,7 @@ KINDS: Mapping[str, type[PortalError]] = {
     "quota": file_errors.QuotaExceeded,
 }
 LATEST_S = 1e11
-AWAY = (
+FILES_UNAVAILABLE = (
     "Your files could not be reached. The file system may not be responding. Try again in "
     "a minute. If the problem persists, contact your administrators."
 )
@@ -62,7 +62,7 @@ def to_portal_error(error: SpawnerError) -> PortalError:
         case NoFilesProgram():
             return file_errors.FilesAway(error.message)
         case LauncherUnavailable():
-            return file_errors.FilesAway(AWAY)
+            return file_errors.FilesAway(FILES_UNAVAILABLE)
     return errors.LauncherProblem(error.message)
 
 

@@ -79,10 +79,10 @@ class Preferences(_StoredModel):
     jobs_table: JobsTable = JobsTable()
 
 
-def read(kept: Mapping[str, Any] | None) -> Preferences:
+def read(stored: Mapping[str, Any] | None) -> Preferences:
     """Parse stored preferences, with defaults for the rest."""
     try:
-        return Preferences.model_validate(kept or {})
+        return Preferences.model_validate(stored or {})
     except ValidationError as error:
         log.warning("preferences can't be read and aren't used", problems=error.error_count())
         return Preferences()
@@ -103,8 +103,8 @@ async def change(database: Database, user_id: str, changes: Mapping[str, Any]) -
     async with database.session() as db:
         # Locks the row.
         await db.execute(update(User).where(is_user).values(preferences=User.preferences))
-        kept = await db.scalar(select(User.preferences).where(is_user))
-        merged = _merge(kept or {}, changes)
+        stored = await db.scalar(select(User.preferences).where(is_user))
+        merged = _merge(stored or {}, changes)
         if (favourites := merged.get("favourite_environments")) is not None:
             merged["favourite_environments"] = list(dict.fromkeys(favourites))
         await db.execute(update(User).where(is_user).values(preferences=merged))

@@ -20,7 +20,7 @@ from portal.models import JOBS_TABLE, BatchJob, JobState, User, Wanted
 from portal.services.audit import audit
 from portal.services.audit.audit import Action, By
 from portal.services.jobs import jobs, listing
-from portal.services.jobs.scalar_cache import Metrics
+from portal.services.jobs.scalar_cache import ScalarValues
 from spawner.errors import SpawnerError
 
 log = structlog.get_logger(__name__)
@@ -174,7 +174,7 @@ class Compared:
     """
 
     job: BatchJob
-    metrics: Metrics | None = None
+    metrics: ScalarValues | None = None
     problem: str | None = None
 
 
@@ -205,7 +205,7 @@ async def load_listed(context: AppContext, user: User, ids: Sequence[str]) -> li
 
 async def _read_logged(
     context: AppContext, user: User, begun: Sequence[BatchJob]
-) -> tuple[dict[str, Metrics], str | None]:
+) -> tuple[dict[str, ScalarValues], str | None]:
     """Return, by job, the last value of each scalar, or a message if reading failed."""
     if not begun:
         return {}, None

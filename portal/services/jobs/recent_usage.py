@@ -55,7 +55,7 @@ async def load_recent_usage(context: AppContext, user: User) -> list[RecentUsage
     deadline = time.monotonic() + WITHIN_S
     measured |= await _read_jobs(context, user.username, jobs, now, deadline)
     folders = _log_folders(sessions, jobs)
-    metrics = await _read_metrics(context, user.username, folders, deadline)
+    metrics = await _read_scalars(context, user.username, folders, deadline)
     return [
         RecentUsage(
             job.id, usage_trend(measured[job.id], _count_cpus(job), now), metrics.get(job.id)
@@ -120,7 +120,7 @@ def _log_folders(sessions: Sequence[Session], jobs: Sequence[BatchJob]) -> dict[
     return folders
 
 
-async def _read_metrics(
+async def _read_scalars(
     context: AppContext, username: str, folders: Mapping[str, str], deadline: float
 ) -> dict[str, LastMetric]:
     """Return the last metric by session or job, as far as they could be read in time."""

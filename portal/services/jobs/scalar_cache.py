@@ -14,14 +14,14 @@ EVERY_S = 15.0
 REST = 20.0  # factor on the duration of the last read: the pause before the next one
 AFTER_FAILURE_S = 60.0
 MAX_ARRAYS = 200
-Metrics = Mapping[str, float | None]
+ScalarValues = Mapping[str, float | None]
 
 
 @dataclass
 class CachedScalars:
     """Cached values of one array by index, and the time at which each task was last read."""
 
-    values: dict[int, Metrics] = field(default_factory=dict)
+    values: dict[int, ScalarValues] = field(default_factory=dict)
     read_at_s: dict[int, float] = field(default_factory=dict)
     next_s: float = 0.0
     reading: asyncio.Task[None] | None = None
@@ -61,7 +61,7 @@ class ScalarCache:
         busy = entry.reading is not None and not entry.reading.done()
         return not busy and self._clock() >= entry.next_s
 
-    def put(self, entry: CachedScalars, metrics: Mapping[int, Metrics]) -> None:
+    def put(self, entry: CachedScalars, metrics: Mapping[int, ScalarValues]) -> None:
         """Store values that were just read. A task that has logged nothing yet is read again."""
         now_s = self._clock()
         entry.read_at_s.update(dict.fromkeys(metrics, now_s))

@@ -14,7 +14,7 @@ import structlog
 
 from portal.context import AppContext
 from portal.models import BatchJob, JobState
-from portal.services.jobs.scalar_cache import CachedScalars, Metrics
+from portal.services.jobs.scalar_cache import CachedScalars, ScalarValues
 from portal.services.store import change
 from spawner.catalog.jobscript import task_logdir
 from spawner.errors import SpawnerError
@@ -81,7 +81,7 @@ async def read_final(context: AppContext, job: BatchJob) -> None:
 
 async def _read_last_values(
     context: AppContext, job: BatchJob, indices: Sequence[int], timeout_s: float | None = None
-) -> dict[int, Metrics]:
+) -> dict[int, ScalarValues]:
     """Return, by index, the last value of each scalar in a task's folder."""
     folders = [task_logdir(job.logdir or "", index) for index in indices]
     values = await context.file_pool.scalars(job.user.username, folders, timeout_s)
@@ -91,7 +91,7 @@ async def _read_last_values(
 # --- running tasks ------------------------------------------------------------------------------
 
 
-def latest_scalars(context: AppContext, job: BatchJob) -> Mapping[int, Metrics]:
+def latest_scalars(context: AppContext, job: BatchJob) -> Mapping[int, ScalarValues]:
     """Return, by index, the known values of tasks that are running or have just ended.
 
     Does not wait for a read: if one is due, it is started in the background for the next call.

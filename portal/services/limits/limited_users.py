@@ -29,7 +29,7 @@ from portal.services.limits.limit_rules import Effective, Figures
 log = structlog.get_logger(__name__)
 
 MEMBERS_AGE = timedelta(minutes=5)
-MEMBERS_AFTER_NEWS = timedelta(seconds=10)
+MEMBERS_AFTER_CHANGE = timedelta(seconds=10)
 STRANGERS_AGE = timedelta(minutes=15)
 LOOK_UPS = 50  # users with changed groups, per round
 
@@ -66,9 +66,11 @@ class LimitedUsers:
         self._slurm_users: dict[str, bool] = {}
         self._slurm_users_at: datetime | None = None
 
-    async def load(self, limits: AllLimits, in_slurm: set[str], *, news: bool = False) -> Concerned:
-        """Return every user that some limit applies to. `news`: groups may have changed."""
-        await self._refresh_members(limits.groups, MEMBERS_AFTER_NEWS if news else MEMBERS_AGE)
+    async def load(
+        self, limits: AllLimits, in_slurm: set[str], *, changed: bool = False
+    ) -> Concerned:
+        """Return every user that some limit applies to. `changed`: groups may have changed."""
+        await self._refresh_members(limits.groups, MEMBERS_AFTER_CHANGE if changed else MEMBERS_AGE)
         sure = not self._directory.finds or limits.groups <= self._members.keys()
         users, groups = await self._load_users(limits.groups)
         for group, names in self._members.items():

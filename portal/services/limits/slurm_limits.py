@@ -116,7 +116,7 @@ class SlurmLimits:
     async def _step(self) -> timedelta | None:
         """Run a round; the next one follows sooner after an error."""
         await asyncio.sleep(GATHER_S)
-        await self.round(news=self.loop.signalled)
+        await self.round(changed=self.loop.signalled)
         return None if self.trouble is None else TROUBLED
 
     async def settle(self, timeout_s: float = SETTLE_S) -> bool:
@@ -146,15 +146,15 @@ class SlurmLimits:
         async with self._round:
             yield
 
-    async def round(self, *, news: bool = False) -> None:
+    async def round(self, *, changed: bool = False) -> None:
         """Compare once and apply the differences. Without an answer from Slurm the state stays.
 
-        `news`: limits, users or groups have changed.
+        `changed`: limits, users or groups have changed.
         """
         async with self._round:
             waiting, self._waiting = self._waiting, []
             try:
-                await self._reconcile(requested=bool(waiting), news=news)
+                await self._reconcile(requested=bool(waiting), changed=changed)
                 self.trouble = None
             except SpawnerError as error:
                 self.trouble = error.message
@@ -164,7 +164,7 @@ class SlurmLimits:
                     if not done.done():
                         done.set_result(None)
 
-    async def _reconcile(self, *, requested: bool, news: bool) -> None:
+    async def _reconcile(self, *, requested: bool, changed: bool) -> None:
         async with self._db.session() as db:
             limits = await every_limit(db)
         # Also after a change by the command line: an administrator's change does not wait its turn.
@@ -176,7 +176,7 @@ class SlurmLimits:
         accounting_cache = self._accounting
         await accounting_cache.refresh(patient=not requested)
         in_slurm = {user for _, user, _ in accounting_cache.associations or () if user}
-        concerned = await self.limited_users.load(limits, in_slurm, news=news)
+        concerned = await self.limited_users.load(limits, in_slurm, changed=changed)
         self._limits = limits
         now = utcnow()
         fresh = await asyncio.to_thread(self._compare, associations, concerned, limits, now)
@@ -352,7 +352,7 @@ def _build_state(
     diff: AssociationDiff,
     now: datetime,
 ) -> AssociationState:
-    news = old is None or diff.applied != old.applied
+    is_new = old is None or diff.applied != old.applied
     since = old.drift_since if old and old.drift_since else now
     return AssociationState(
         id=old.id if old else new_id(),
@@ -367,7 +367,7 @@ def _build_state(
         drift=diff.drift,
         refused=old.refused if old and diff.pending else None,
         tried_at=old.tried_at if old and diff.pending else None,
-        written_at=now if news and diff.applied else (old.written_at if old else None),
+        written_at=now if is_new and diff.applied else (old.written_at if old else None),
         drift_since=since if diff.drift else None,
     )
 

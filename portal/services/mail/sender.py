@@ -27,7 +27,7 @@ from portal.services.mail.smtp import MailDeferred, MailError, MailRefused, Mail
 log = structlog.get_logger(__name__)
 
 ROUND_S = 5.0
-AWAY = timedelta(seconds=30)
+RETRY_DELAY = timedelta(seconds=30)
 """Delay between two tries while the server does not answer."""
 PAUSE = timedelta(minutes=1)
 """Minimum time between two e-mails to the same user."""
@@ -58,7 +58,7 @@ class MailSender:
 
     async def step(self) -> timedelta | None:
         """Note due e-mails and send them."""
-        return None if await self.round(utcnow()) else AWAY
+        return None if await self.round(utcnow()) else RETRY_DELAY
 
     async def round(self, now: datetime) -> bool:
         """Run one round. Return False if the mail server could not be used."""

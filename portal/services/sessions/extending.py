@@ -21,7 +21,7 @@ from portal.models import JobState, Session, User, Wanted
 from portal.services.audit import audit
 from portal.services.cluster.reservations import is_for
 from portal.services.slurm import launch
-from portal.services.slurm.identity import find_job
+from portal.services.slurm.job_identity import find_job
 from portal.services.slurm.placement import last_job_info
 from portal.services.store import change
 from spawner.durations import format_minutes

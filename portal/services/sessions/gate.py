@@ -39,7 +39,7 @@ class GateAnswer(Enum):
     """The gate's answer to a request for a session."""
 
     ENTER = auto()  # the owner, and the session serves requests
-    AWAY = auto()  # the owner, but nothing serves requests: the portal itself answers
+    UNAVAILABLE = auto()  # the owner, but nothing serves requests: the portal itself answers
     LOGIN = auto()  # not logged in
     REFUSED = auto()  # another user, also an administrator
 
@@ -101,7 +101,7 @@ def decide(username: str | None, owner: str, server: str, live: LiveSession | No
         return Decision(GateAnswer.REFUSED)
     target = target_of(live) if live is not None else None
     if live is None or target is None:
-        return Decision(GateAnswer.AWAY)
+        return Decision(GateAnswer.UNAVAILABLE)
     if (live.owner, live.name) != (owner, server):
         return Decision(GateAnswer.REFUSED)
     return Decision(GateAnswer.ENTER, *target, live.tls_name)

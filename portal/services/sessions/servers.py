@@ -108,8 +108,8 @@ async def runs(context: AppContext, session: Session | None) -> bool:
 
 
 async def confirm(context: AppContext, decision: Decision, live: LiveSession | None) -> Decision:
-    """Return the gate's decision, AWAY instead of ENTER if the session's server does not prove that
-    it still has its port.
+    """Return the gate's decision, UNAVAILABLE instead of ENTER if the session's server does not
+    prove that it still has its port.
 
     Only while Slurm does not answer: then a killed session stays `running`, and another user's
     program may have taken its port. nginx requires a certificate from a server that has one.
@@ -118,7 +118,7 @@ async def confirm(context: AppContext, decision: Decision, live: LiveSession | N
         return decision
     if live.stale_since is None or live.tls_name is not None:
         return decision
-    return decision if await _has_proof(context, live) else Decision(GateAnswer.AWAY)
+    return decision if await _has_proof(context, live) else Decision(GateAnswer.UNAVAILABLE)
 
 
 async def _has_proof(context: AppContext, live: LiveSession) -> bool:

@@ -28,7 +28,7 @@ from portal.models import BatchJob, Job, JobState, Session, Tensorboard, Tensorb
 from portal.services.catalog.available import availability
 from portal.services.identity import preferences
 from portal.services.limits.user_accounts import NO_ACCOUNT
-from portal.services.slurm.identity import find_job
+from portal.services.slurm.job_identity import find_job
 from portal.services.store import change
 from spawner.catalog import app, lab_config, launch_files
 from spawner.catalog.environment import Environment

@@ -131,8 +131,8 @@ class PendingRows:
         written = select(Job.id, Job.version).where(Job.changed_at >= since)
         async with self._context.db.session() as db:
             rows = (await db.execute(written)).all()
-        news = (row_id for row_id, version in rows if self._versions.get(row_id) != version)
-        self._written |= dict.fromkeys(news)
+        changed = (row_id for row_id, version in rows if self._versions.get(row_id) != version)
+        self._written |= dict.fromkeys(changed)
         self._read_at = now
 
     async def _find_all(self, now: datetime) -> None:

@@ -39,11 +39,11 @@ class RowSync:
         if row.state is JobState.ENDED and not self._revive(row):
             return False
         values = self._observe(row, now) or self._give_up(row, now) or self._end_hanging(row, now)
-        news = {key: new for key, new in (values or {}).items() if getattr(row, key) != new}
-        self._record_resumption(row, news.get("state"), now)
-        for column, value in news.items():
+        changes = {key: new for key, new in (values or {}).items() if getattr(row, key) != new}
+        self._record_resumption(row, changes.get("state"), now)
+        for column, value in changes.items():
             setattr(row, column, value)
-        return bool(news)
+        return bool(changes)
 
     def _revive(self, row: Job) -> bool:
         """Make an ended job live again if it, or a task of it, was requeued in Slurm after its

@@ -333,7 +333,7 @@ async def test_a_hanging_home_delays_no_other_users_metrics(
     monkeypatch.setattr(usage, "collect", collect)
     due = [await harness.row(stuck), await harness.row(other)]
     await harness.loop._collect_usage(due, harness.now)
-    harness.loop._start_reading_metrics(harness.now)
+    harness.loop._start_reading_scalars(harness.now)
     async with asyncio.timeout(10):
         await was_read.wait()
     assert scalars.find_unread_tasks(await harness.row(stuck))

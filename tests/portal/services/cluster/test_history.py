@@ -171,7 +171,11 @@ async def test_each_level_keeps_its_time_and_nothing_older(context: AppContext) 
     rows = [
         {"cluster": CLUSTER, "step_s": level.step_s, "at": at, **values}
         for level in LEVELS
-        for at in (NOON - level.kept - level.step, NOON - level.kept, NOON + timedelta(days=1))
+        for at in (
+            NOON - level.retention - level.step,
+            NOON - level.retention,
+            NOON + timedelta(days=1),
+        )
     ]
     async with context.db.session() as db:
         await db.execute(insert(ClusterSample), rows)
@@ -179,15 +183,15 @@ async def test_each_level_keeps_its_time_and_nothing_older(context: AppContext) 
     await history.record(context, NOON)
     for level in LEVELS:
         times = [row.at for row in await load_rows(context, level)]
-        assert (times[0], times[-1]) == (NOON - level.kept, floor_time(NOON, level.step))
+        assert (times[0], times[-1]) == (NOON - level.retention, floor_time(NOON, level.step))
 
 
 async def test_a_year_of_minutes_stays_a_few_thousand_rows(context: AppContext) -> None:
-    longest = sum(level.kept / level.step for level in LEVELS)
+    longest = sum(level.retention / level.step for level in LEVELS)
     assert longest < 6000
     for finer, level in pairwise(LEVELS):
         assert level.step % finer.step == timedelta(0)
-        assert finer.kept >= level.step  # else a step would be computed from a part of it
+        assert finer.retention >= level.step  # else a step would be computed from a part of it
 
 
 @pytest.mark.parametrize("requested", RANGES)

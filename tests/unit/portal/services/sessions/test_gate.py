@@ -102,7 +102,7 @@ def test_a_row_of_another_owner_is_never_entered() -> None:
 def test_what_does_not_serve_is_answered_by_the_portal(changes: dict[str, Any]) -> None:
     found = LiveSession.of(session(**changes))
     assert found is None or target_of(found) is None
-    assert decide("alice", "alice", "s1", found) == Decision(GateAnswer.AWAY)
+    assert decide("alice", "alice", "s1", found) == Decision(GateAnswer.UNAVAILABLE)
 
 
 def test_stale_state_does_not_block_the_owner() -> None:
