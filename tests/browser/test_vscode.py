@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Response, expect
 
 from tests.browser.scenes import SMALL, Api
 from tests.live import Live
@@ -17,12 +17,16 @@ from tests.polling import wait_until
 LogIn = Callable[[Page, str], None]
 NAME = f"vscode-{token_hex(2)}"
 FILE = f"vscode-{token_hex(2)}.py"
+NOTES = f"notes-{token_hex(2)}.md"
 
 
 @pytest.fixture
 def session(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[dict[str, Any]]:
     """A session of alice's, who is logged in in this browser."""
-    portal.exec_as("alice", ["/bin/sh", "-c", f"cd ~ && echo 'print(6 * 7)' > {FILE}"])
+    portal.exec_as(
+        "alice",
+        ["/bin/sh", "-c", f"cd ~ && echo 'print(6 * 7)' > {FILE} && echo '# Previewed' > {NOTES}"],
+    )
     log_in(context.new_page(), "alice")
     api = Api(context.request, portal.base_url)
     wanted = {"environment": "python3", "name": NAME, "resources": {**SMALL, "memory_gb": 3}}
@@ -33,7 +37,10 @@ def session(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[di
 
 @pytest.fixture
 def asked(context: BrowserContext) -> set[str]:
-    """The hosts that pages of this browser have asked, also by websockets."""
+    """The hosts that this browser has asked, also by websockets.
+
+    VS Code's service worker answers requests for a host that no name server needs to know.
+    """
     hosts: set[str] = set()
 
     def add(url: str) -> None:
@@ -41,7 +48,12 @@ def asked(context: BrowserContext) -> set[str]:
         if parts.scheme in {"http", "https", "ws", "wss"}:
             hosts.add(parts.hostname or "")
 
-    context.on("request", lambda request: add(request.url))
+    def add_answered(response: Response) -> None:
+        if not response.from_service_worker:
+            add(response.url)
+
+    context.on("response", add_answered)
+    context.on("requestfailed", lambda request: add(request.url))
     context.on("page", lambda page: page.on("websocket", lambda websocket: add(websocket.url)))
     return hosts
 
@@ -59,6 +71,7 @@ def test_a_file_is_edited_and_run_without_other_hosts(
     vscode = opening.value
     edit(portal, vscode)
     run(portal, vscode)
+    preview(vscode)
     assert asked == {urlsplit(portal.base_url).hostname}
 
 
@@ -89,3 +102,12 @@ def run(portal: Live, vscode: Page) -> None:
         lambda: portal.exec_as("alice", read), "the command has run", done=bool, pause_s=0.5
     )
     assert written.split() == ["python3", "42"]
+
+
+def preview(vscode: Page) -> None:
+    """Preview a file with Markdown, which needs a service worker."""
+    vscode.get_by_role("treeitem", name=NOTES).click()
+    vscode.locator(".monaco-editor[data-uri$='.md'] .view-lines").click()
+    vscode.keyboard.press("Control+Shift+v")
+    shown = vscode.frame_locator("iframe.webview.ready").frame_locator("#active-frame")
+    expect(shown.get_by_role("heading", name="Previewed")).to_be_visible()
