@@ -73,7 +73,8 @@ def test_everything_that_is_kept_in_git_is_in_it(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
     assert there - packed == set()
     assert {"portal/pages/index.html", "deploy/lab/package.json"} <= packed
-    assert "deploy/requirements-runtime.lock" in packed
+    locks = {"deploy/requirements-runtime.lock", "deploy/requirements-build.lock"}
+    assert locks <= packed
     assert not any("__pycache__" in name or name.startswith("tests") for name in packed)
 
 
