@@ -22,8 +22,8 @@ class IdentityCache(Generic[T]):
         return None if self._last is None else self._last[1]
 
     def of(self, *origins: object, make: Callable[[], T]) -> T:
-        """Return the value of `make` for these objects, cached. Other threads wait meanwhile: all
-        computing it would take as many times as long.
+        """Return the value of `make` for these objects, cached. Other threads wait for it: if all
+        computed it, each would take as many times as long.
         """
         if (found := self._find(origins)) is not None:
             return found[1]

@@ -209,7 +209,7 @@ def test_threads_that_ask_at_once_share_one_computation() -> None:
     all_ask = threading.Barrier(4)
 
     def make() -> int:
-        time.sleep(0.05)  # the others ask meanwhile
+        time.sleep(0.05)  # the others ask while it computes
         computed.append(1)
         return len(computed)
 
