@@ -16,9 +16,7 @@ NPM := $(PREPARE) npm
 CLUSTER := $(PYTHON) -m cluster --state $(STATE)/demo
 # pytest on all cores; the tests of a file share servers
 SPREAD := -n auto --maxprocesses 8 --dist loadfile
-# bytecode is kept, but not in the checkout
-export PYTHONPYCACHEPREFIX := $(STATE)/pycache
-unexport PYTHONDONTWRITEBYTECODE
+export PYTHONDONTWRITEBYTECODE := 1
 export PORTAL_TEST_SKIPS ?= fail
 
 .PHONY: help demo up down status credentials state prepare prepare-checks prepare-docs prepare-npm \
