@@ -116,6 +116,12 @@ class FrontDoor:
         return self.front, self.cluster, *(server.listener for server in content)
 
     @property
+    def own_hosts(self) -> bool:
+        """Whether the notebooks and apps of each user have a host of their own."""
+        content = self.content.servers if self.content else ()
+        return any(server.notebooks and server.hosts.per_user for server in content)
+
+    @property
     def gate_cookie(self) -> str:
         """The cookie that the gate requires: the portal's, or that of the content's own host."""
         return self.content.cookie if self.content else self.cookie

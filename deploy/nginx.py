@@ -118,6 +118,7 @@ def render(door: FrontDoor) -> dict[str, str]:
         hub_cookies=HUB_COOKIES,
         trusted_proxies=door.trusted_proxies,
         content=door.content,
+        own_hosts=door.own_hosts,
         own_listeners=_list_own_listeners(door),
         assets=door.assets,
         node_ca=door.node_ca,

@@ -45,7 +45,9 @@ def install(link: Path, virtualenv: Path | None = None) -> Path:
     The folder is created unless it exists. `virtualenv` has Node; without it, Node is downloaded.
     Raises InstallRefused.
     """
-    link.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if not link.parent.exists():
+        link.parent.mkdir(parents=True)
+        link.parent.chmod(0o755)  # whatever the umask: sessions read it
     return version_folder.install(link, _compute_digest(), lambda folder: _fill(folder, virtualenv))
 
 

@@ -81,8 +81,16 @@ def resolve_programs(apps: Iterable[App], app_dir: Path | None) -> list[App]:
     return [
         _insert_program(app, app_dir) if app.program is not None and app_dir is not None else app
         for app in apps
-        if app.program is None or (app_dir is not None and (app_dir / app.program).is_file())
+        if app.program is None or (app_dir is not None and _is_installed(app_dir / app.program))
     ]
+
+
+def _is_installed(program: Path) -> bool:
+    """Return whether the program is there and can be seen; a folder may be closed to the portal."""
+    try:
+        return program.is_file()
+    except OSError:
+        return False
 
 
 def to_config(

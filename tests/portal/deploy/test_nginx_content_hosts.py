@@ -72,6 +72,16 @@ def test_no_cookie_of_ours_gets_to_a_node(alice: Visitor, door: NginxServer) -> 
         assert "x-content-host" not in dict(seen.headers)
 
 
+def test_only_an_app_installs_a_service_worker(alice: Visitor, door: NginxServer) -> None:
+    """Browsers confine it to the app's path: nginx removes Service-Worker-Allowed."""
+    worker = {"Service-Worker": "script", "Sec-Fetch-Dest": "serviceworker"}
+    headers = {"Host": ALICES, "Cookie": cookies(alice), **worker}
+    answer = door.ask(f"{HOME}app/vscode/static/sw.js", headers=headers)
+    assert (answer.status, answer.body) == (200, b"ok")
+    for path in ("files/sw.js", "app/sw.js", "files/..%2fapp/own/sw.js", "app/own/..%2f..%2fsw.js"):
+        assert door.ask(f"{HOME}{path}", headers=headers).status == 404, path
+
+
 def test_at_the_portals_host_no_node_is_reached(alice: Visitor, door: NginxServer) -> None:
     scheme = door.door.scheme
     for path in (f"{HOME}lab", "/hub/home", "/user/alice/s1"):

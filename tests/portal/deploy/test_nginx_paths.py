@@ -296,19 +296,12 @@ def test_outside_the_sessions_a_dot_segment_does_not_lead_into_them(door: NginxS
     ],
 )
 def test_no_service_worker_is_installed(door: NginxServer, headers: dict[str, str]) -> None:
-    notebooks = (f"{HOME}files/sw.js", f"{HOME}app/sw.js", f"{HOME}files/..%2fapp/own/sw.js")
+    notebooks = (f"{HOME}files/sw.js", f"{HOME}app/own/sw.js")
     for path in (f"{TENSORBOARD}sw.js", *notebooks, "/hub/sw.js", "/sw.js"):
         answer = door.ask(path, user="alice", headers=headers)
         assert answer.status == 404
         assert_confined(answer)
     assert door.portal.seen == door.hub.seen == door.node.seen == []
-
-
-def test_an_app_installs_a_service_worker(door: NginxServer) -> None:
-    """Browsers confine it to the app's path: nginx removes Service-Worker-Allowed."""
-    headers = {"Service-Worker": "script", "Sec-Fetch-Dest": "serviceworker"}
-    answer = door.ask(f"{HOME}app/vscode/static/sw.js", user="alice", headers=headers)
-    assert (answer.status, answer.body) == (200, b"ok")
 
 
 def test_other_workers_pass(door: NginxServer) -> None:

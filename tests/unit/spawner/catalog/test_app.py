@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -113,6 +114,12 @@ def test_an_app_whose_program_is_missing_is_left_out(tmp_path: Path) -> None:
     program.touch()
     own, mine = resolve_programs(apps, tmp_path)
     assert (own, mine.command) == (apps[0], (f"{program}", f"--with={program}"))
+
+
+def test_a_program_that_can_t_be_seen_is_not_installed(tmp_path: Path) -> None:
+    apps = [App("mine", "Mine", ("{program}",), program="mine/serve"), App("own", "Own", ("x",))]
+    with patch.object(Path, "is_file", side_effect=PermissionError):
+        assert [app.name for app in resolve_programs(apps, tmp_path)] == ["own"]
 
 
 def test_a_session_reads_what_the_portal_writes(python3: Environment) -> None:
