@@ -87,8 +87,9 @@ export class Apps {
 
   /** Open a file in an app. */
   async openFile(app: SessionApp, file: string): Promise<void> {
+    if (this.#starting.has(app.name)) return; // a notification shows that it is starting
     const now = await this.#latest(app);
-    const replaced = isAlive(now) && !isSameFile(now.file ?? '', file);
+    const replaced = isAlive(now) && now.file !== file;
     if (replaced && !(await this.#confirmReplacing(now))) return;
     await this.#start(now, file, replaced);
   }
@@ -104,7 +105,7 @@ export class Apps {
     const answer = await dialogs?.InputDialog.getText({
       title: messages.appFile(titleOf(app)),
       label: messages.appFileLabel(app.extensions.join(', ')),
-      text: this.selectedFile(app) ?? (folder === '' ? '' : `${folder}/`),
+      text: this.selectedFile(app) ?? app.file ?? (folder === '' ? '' : `${folder}/`),
       okLabel: messages.open,
     });
     return answer?.button.accept && answer.value ? answer.value : null;
@@ -180,10 +181,6 @@ export class Apps {
 }
 
 const titleOf = (app: SessionApp): string => translateExact(app.title);
-
-/** Return whether an app's absolute path is this path of JupyterLab, which is below its root. */
-const isSameFile = (absolute: string, path: string): boolean =>
-  absolute === path || absolute.endsWith(`/${path}`);
 
 /** Add the cards and the file browser's items of all apps. */
 export function addApps(

@@ -136,7 +136,8 @@ export const english = {
   apps: 'Apps',
   openAs: (app: string) => `Open in ${app}`,
   appFile: (app: string) => `Open ${app}`,
-  appFileLabel: (extensions: string) => `File in your home (${extensions})`,
+  appFileLabel: (extensions: string) =>
+    extensions === '' ? 'File in your home' : `File in your home (${extensions})`,
   open: 'Open',
   appStarting: (app: string) => `${app} is starting…`,
   appReady: (app: string) => `${app} is ready.`,

@@ -121,7 +121,8 @@ export const chinese: Messages = {
   apps: '应用',
   openAs: (app) => `用 ${app} 打开`,
   appFile: (app) => `打开 ${app}`,
-  appFileLabel: (extensions) => `主目录中的文件（${extensions}）`,
+  appFileLabel: (extensions) =>
+    extensions === '' ? '主目录中的文件' : `主目录中的文件（${extensions}）`,
   open: '打开',
   appStarting: (app) => `${app} 正在启动…`,
   appReady: (app) => `${app} 已就绪。`,

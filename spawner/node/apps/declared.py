@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,10 @@ class AppInput:
     def parse(cls, body: Mapping[str, Any]) -> AppInput:
         """Return the input in a request of the portal, which has validated the types."""
         return cls(**{name: body.get(name) for name in ("file", "command", "port")})
+
+    def with_absolute_file(self, home: str) -> AppInput:
+        """Return this input with the file's absolute path, so that it can be compared."""
+        return replace(self, file=str(_expand(self.file, home))) if self.file else self
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ def check_file(path: str | None, extensions: list[str], home: str) -> str:
     """Return the absolute path of a regular file. Raises AppRefusal."""
     if not path or len(path) > MAX_TEXT or not path.isprintable():
         raise AppRefusal(422, "Enter the path of a file.", "file")
-    full = Path(home, path.removeprefix("~/"))
+    full = _expand(path, home)
     if extensions and not full.name.endswith(tuple(extensions)):
         wanted = ", ".join(extensions)
         raise AppRefusal(422, f"The name of the file has to end with {wanted}.", "file")
@@ -155,6 +159,10 @@ def check_file(path: str | None, extensions: list[str], home: str) -> str:
     except OSError as error:
         raise AppRefusal(422, f"The file can't be read: {error.strerror}.", "file") from error
     raise AppRefusal(422, "There is no such file.", "file")
+
+
+def _expand(path: str, home: str) -> Path:
+    return Path(home, path.removeprefix("~/"))
 
 
 def _check_command(command: str | None) -> str:

@@ -83,6 +83,7 @@ class SessionApps:
     def start(self, name: str, given: AppInput) -> None:
         """Start an app, unless it runs with the same input. Raises AppRefusal."""
         declared, before = self._get_declared(name), self._started.get(name)
+        given = given.with_absolute_file(self._environ.get("HOME", "/"))
         if before is not None and before.is_alive:
             if before.given != given:
                 raise AppRefusal(409, RUNS_ALREADY)

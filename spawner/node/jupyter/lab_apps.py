@@ -11,19 +11,34 @@ from tornado.web import authenticated
 from spawner.node.apps.session_apps import SessionApps
 from spawner.node.jupyter.app_control import SETTING
 from spawner.node.jupyter.portal_link import PollingHandler, PortalHandler
-from spawner.node.jupyter.session_sources import to_app_input, to_app_page_error
+from spawner.node.jupyter.session_sources import (
+    to_app_input,
+    to_app_page_error,
+    to_server_path,
+)
 
 ALL = r"/portal/session/apps"
 ONE = r"/portal/session/apps/([a-z0-9-]{1,20})"
 
 
+def _root_of(handler: PortalHandler) -> str:
+    return str(getattr(handler.contents_manager, "root_dir", ""))
+
+
 class LabApps(PollingHandler):
-    """GET: all apps that the session offers, as for the portal."""
+    """GET: all apps that the session offers, as for the portal. A file below JupyterLab's root
+    folder has its path there.
+    """
 
     @authenticated
     def get(self) -> None:
         apps: SessionApps = self.settings[SETTING]
-        self.send_json({"apps": apps.list_all()})
+        root = _root_of(self)
+        shown = [
+            {**app, "file": to_server_path(app.get("file"), root) or app.get("file")}
+            for app in apps.list_all()
+        ]
+        self.send_json({"apps": shown})
 
 
 class LabApp(PortalHandler):
@@ -34,8 +49,8 @@ class LabApp(PortalHandler):
     @authenticated
     async def put(self, name: str) -> None:
         """Start it with a file of JupyterLab's root folder; the portal validates the request."""
-        root = str(getattr(self.contents_manager, "root_dir", ""))
-        await self.pass_on("PUT", f"apps/{name}", to_app_input(self.get_json_body(), root))
+        given = to_app_input(self.get_json_body(), _root_of(self))
+        await self.pass_on("PUT", f"apps/{name}", given)
 
     @authenticated
     async def delete(self, name: str) -> None:

@@ -22,7 +22,7 @@ UNKNOWN = "The portal no longer knows this session."
 NO_JOB = "This job is no longer in your list."
 RECENT_S = 3600
 """Time before now for which JupyterLab shows the usage."""
-PASSED_ON = frozenset({409, 422, 503})
+PASSED_ON = frozenset({409, 422, 424, 503})
 """Errors of the portal whose details are meant for users."""
 
 
@@ -71,9 +71,11 @@ def to_server_path(path: str | None, root: str) -> str | None:
 
 
 def to_app_input(body: Any, root: str) -> dict[str, Any]:
-    """Return an app's input for the portal: the file, with its absolute path."""
+    """Return an app's input for the portal: the file, with its absolute path or one in `~/`."""
     file = body.get("file") if isinstance(body, dict) else None
-    return {"file": str(PurePosixPath(root, file))} if isinstance(file, str) and file else {}
+    if not isinstance(file, str) or not file:
+        return {}
+    return {"file": file if file.startswith("~/") else str(PurePosixPath(root, file))}
 
 
 def to_job_page_error(response: PortalResponse) -> tuple[int, str]:

@@ -40,7 +40,7 @@ export function AppStart({ id, app, file, onClose }: Props) {
         </Notice>
       )}
       {refusal && <Notice tone="error">{refusal}</Notice>}
-      {phase === 'sent' && app.state === 'failed' && <AppFailure app={app} />}
+      {phase === 'sent' && !refusal && app.state === 'failed' && <AppFailure app={app} />}
       <Group role="status" gap="sm">
         {waiting && (
           <>

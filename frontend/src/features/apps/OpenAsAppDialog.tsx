@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Modal, NativeSelect, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
@@ -22,27 +22,37 @@ interface Props {
 
 /** Asks in which session and app to open a file, starts the app and opens its page. */
 export function OpenAsAppDialog({ path, name, onClose }: Props) {
-  const sessions = useLive((s) => s.sessions)?.filter(({ state }) => state === 'running') ?? [];
+  const sessions = useLive((s) => s.sessions)?.filter(({ state }) => state === 'running');
   const [id, setId] = useState<string | null>(null);
-  const chosen = sessions.find((session) => session.id === id) ?? sessions[0];
+  const newest = sessions?.[0]?.id ?? null;
+  // A session that becomes the newest one later must not take the place of the shown one.
+  useEffect(() => setId((shown) => shown ?? newest), [newest]);
+  const chosen = sessions?.find((session) => session.id === id);
   return (
     <Modal opened onClose={onClose} title={t`Open ${name} as an app`}>
-      {chosen === undefined ? (
+      {sessions === undefined ? (
+        <Text size="sm">{t`Loading`}</Text>
+      ) : sessions.length === 0 ? (
         <NoSession />
       ) : (
         <Stack>
-          {sessions.length > 1 && (
+          {(sessions.length > 1 || !chosen) && (
             <NativeSelect
               label={t`Session`}
-              value={chosen.id}
+              value={chosen?.id ?? ''}
               onChange={({ currentTarget }) => setId(currentTarget.value)}
-              data={sessions.map((session) => ({
-                value: session.id,
-                label: `${session.name} (${translateExact(session.environment_title)})`,
-              }))}
+              data={[
+                ...(chosen ? [] : [{ value: '', label: t`Choose a running session` }]),
+                ...sessions.map((session) => ({
+                  value: session.id,
+                  label: `${session.name} (${translateExact(session.environment_title)})`,
+                })),
+              ]}
             />
           )}
-          <AppChoice key={chosen.id} session={chosen} path={path} name={name} onClose={onClose} />
+          {chosen && (
+            <AppChoice key={chosen.id} session={chosen} path={path} name={name} onClose={onClose} />
+          )}
         </Stack>
       )}
     </Modal>
@@ -81,6 +91,7 @@ function AppChoice({ session, path, name, onClose }: Props & { session: Session 
     );
   return (
     <>
+      {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {apps.length > 1 && (
         <NativeSelect
           label={t`App`}

@@ -86,6 +86,13 @@ def test_a_file_may_be_relative_to_the_home(tmp_path: Path) -> None:
         assert made.folder == str(file.parent)
 
 
+@pytest.mark.parametrize("path", ["apps/demo.py", "~/apps/demo.py", "/home/alice/apps/demo.py"])
+def test_the_same_file_is_the_same_input_however_it_is_written(path: str) -> None:
+    expected = AppInput(file="/home/alice/apps/demo.py")
+    assert AppInput(file=path).with_absolute_file("/home/alice") == expected
+    assert AppInput(command="x").with_absolute_file("/home/alice") == AppInput(command="x")
+
+
 def test_a_field_of_another_version_does_not_prevent_a_session() -> None:
     written = {"title": "Demo", "command": ["serve"], "port": None, "new": 1}
     config = SessionAppsConfig.parse({"declared": {"demo": written}, "new": 1}, "/user/alice/s1/")

@@ -85,6 +85,7 @@ def test_to_server_path_only_inside_the_root(path: str | None, expected: str | N
     [
         ({"file": "apps/demo.py"}, {"file": "/home/alice/apps/demo.py"}),
         ({"file": "/data/demo.py"}, {"file": "/data/demo.py"}),
+        ({"file": "~/demo.py"}, {"file": "~/demo.py"}),
         ({"file": ""}, {}),
         ({"file": ["x"]}, {}),
         ({"command": "rm"}, {}),
