@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from secrets import token_hex
 from typing import Any
@@ -61,8 +62,6 @@ def test_a_file_is_edited_and_run_without_other_hosts(
     with context.expect_page() as opening:
         shown.get_by_role("link", name="Open").click()
     vscode = opening.value
-    # it asks before it runs what a folder's settings name
-    vscode.get_by_role("button", name="Yes, I trust the authors").click()
     edit(portal, vscode)
     run(portal, vscode)
     assert asked == {urlsplit(portal.base_url).hostname}
@@ -87,6 +86,8 @@ def edit(portal: Live, vscode: Page) -> None:
 def run(portal: Live, vscode: Page) -> None:
     """Run the file in a terminal, which is in the session's environment."""
     vscode.keyboard.press("Control+Shift+`")
+    # in a folder that isn't trusted yet, nothing runs
+    vscode.get_by_role("dialog").get_by_role("button", name=re.compile("Trust")).click()
     terminal = vscode.locator(".xterm-helper-textarea")
     terminal.wait_for(state="attached")
     vscode.keyboard.type(f'echo "$PORTAL_ENVIRONMENT $(python3 {FILE})" > ~/{FILE}.out\n')
