@@ -17,7 +17,8 @@ from tests.polling import wait_until
 
 LogIn = Callable[[Page, str], None]
 NAME = f"vscode-{token_hex(2)}"
-FILE = f"vscode-{token_hex(2)}.py"
+# the first file of the explorer, which renders only what is visible
+FILE = f"0-vscode-{token_hex(2)}.py"
 
 
 @pytest.fixture
