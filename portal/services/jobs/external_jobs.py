@@ -78,10 +78,11 @@ class ExternalJobImport:
         unknown_uuids = await self._find_unknown_uuids(new.values())
         watcher.mark_unknown_uuids(unknown_uuids)
         others = [info for info in new.values() if info.uuid is None]
+        # before the import, which skips the jobs of a user who logs in for the first time after it
+        users = await self._load_users({info.user for info in others})
         uncertain = await self._find_uncertain(others, now)
         certain = [info for info in others if _to_key(info) not in uncertain]
         waiting = uncertain | await self._import(certain, now, MAX_AT_ONCE)
-        users = await self._load_users({info.user for info in others})
         # Jobs of accounts that have not used the portal yet are imported as soon as the account
         # does.
         self._seen |= {
