@@ -127,6 +127,32 @@ def lab_extension(state: Path, npm: tuple[str, ...], runtime: PrepareStep) -> Pr
     )
 
 
+def pages(npm: tuple[str, ...]) -> list[PrepareStep]:
+    """Return the steps for the portal's pages."""
+    return [
+        PrepareStep(
+            "npm",
+            "npm packages",
+            ((*npm, "ci"),),
+            needs=("build",),
+            inputs=tuple(CHECKOUT / "frontend" / name for name in NPM_FILES),
+            outputs=(CHECKOUT / "frontend/node_modules/.package-lock.json",),
+        ),
+        PrepareStep(
+            "frontend",
+            "the pages",
+            ((*npm, "run", "build"),),
+            needs=("npm",),
+            inputs=(
+                *frontend_sources("lab"),
+                *(CHECKOUT / name for name in ("docs/glossary.md", "docs/glossary.zh.md")),
+                CHECKOUT / "portal/i18n/zh.json",
+            ),
+            outputs=(CHECKOUT / "frontend/dist/index.html",),
+        ),
+    ]
+
+
 def vscode(state: Path) -> PrepareStep:
     """Return the step for VS Code. It comes late: nothing needs it before a user opens it."""
     sources = CHECKOUT / "deploy/vscode"
@@ -169,26 +195,7 @@ def steps(state: Path, *, tests: bool, images: bool = False) -> list[PrepareStep
         runtime,
         virtualenv(state, "science", "requirements-science.lock", "Python for the demo's modules"),
         virtualenv(state, "build", "requirements-build.lock", "Node, to build the pages"),
-        PrepareStep(
-            "npm",
-            "npm packages",
-            ((*npm, "ci"),),
-            needs=("build",),
-            inputs=tuple(CHECKOUT / "frontend" / name for name in NPM_FILES),
-            outputs=(CHECKOUT / "frontend/node_modules/.package-lock.json",),
-        ),
-        PrepareStep(
-            "frontend",
-            "the pages",
-            ((*npm, "run", "build"),),
-            needs=("npm",),
-            inputs=(
-                *frontend_sources("lab"),
-                *(CHECKOUT / name for name in ("docs/glossary.md", "docs/glossary.zh.md")),
-                CHECKOUT / "portal/i18n/zh.json",
-            ),
-            outputs=(CHECKOUT / "frontend/dist/index.html",),
-        ),
+        *pages(npm),
         lab_extension(state, npm, runtime),
         vscode(state),
         PrepareStep(
