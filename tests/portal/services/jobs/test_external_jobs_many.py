@@ -80,6 +80,26 @@ async def test_all_jobs_of_many_users_are_taken(harness: ReconcileHarness) -> No
         assert await rows(harness) == 2000
 
 
+async def test_jobs_of_a_user_who_comes_during_an_import_are_taken_by_the_next(
+    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.slurm.shown = jobs_of(["user0"], 1, JobPhase.RUNNING)
+    importer = ExternalJobImport(harness.context)
+    import_jobs = importer._import
+
+    async def import_and_log_in(*given: Any) -> Any:
+        monkeypatch.setattr(importer, "_import", import_jobs)  # the next one is as usual
+        left = await import_jobs(*given)
+        await add_users(harness, 1)
+        return left
+
+    monkeypatch.setattr(importer, "_import", import_and_log_in)
+    await look(harness, importer)
+    assert await rows(harness) == 0
+    await look(harness, importer)
+    assert await rows(harness) == 1
+
+
 async def test_how_many_of_one_users_are_taken_is_bounded(harness: ReconcileHarness) -> None:
     names = await add_users(harness, 2)
     harness.slurm.shown = jobs_of(names, MAX_LIVE + 50, JobPhase.QUEUED)
