@@ -19,7 +19,7 @@ from spawner.slurm.model import PartitionInfo
 
 router = APIRouter(prefix="/cluster", tags=["cluster"])
 
-MOST_MINE = 20
+MAX_MINE = 20
 # Slurm's reasons that mean no more than the place in the queue. For a job in several partitions
 # Slurm reports one reason, which may be another partition's.
 PLACE_REASONS = ("Priority", "Resources")
@@ -144,7 +144,7 @@ def _to_queue(
         aside=queue.aside,
         mine_running=snapshot.running.get(username, {}).get(partition.name, 0),
         mine_waiting=sum(max(1, len(waiting.job.tasks)) for waiting in own_jobs),
-        mine=[_to_waiting(context, waiting) for waiting in own_jobs[:MOST_MINE]],
+        mine=[_to_waiting(context, waiting) for waiting in own_jobs[:MAX_MINE]],
     )
 
 

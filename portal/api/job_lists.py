@@ -19,7 +19,7 @@ from spawner.slurm.model import Outcome
 
 router = APIRouter(tags=["jobs"])
 JobId = Annotated[str, Field(min_length=1, max_length=36)]
-MOST_IDS = 100  # an address holds no more
+MAX_IDS = 100  # an address holds no more
 
 
 class JobFilter(BaseModel):
@@ -60,7 +60,7 @@ class JobQuery(JobFilter):
     ended jobs ("metric:TAG"). `id` selects these jobs only.
     """
 
-    id: Annotated[list[JobId], Field(max_length=MOST_IDS)] = []
+    id: Annotated[list[JobId], Field(max_length=MAX_IDS)] = []
     order: JobOrder = JobOrder.NEWEST
     by: Annotated[str, Field(max_length=120, pattern=COLUMN_PATTERN)] | None = None
     limit: Annotated[int, Field(ge=1, le=listing.MAX_PAGE)] = listing.PAGE

@@ -3,7 +3,7 @@
 Standard library only: tests pass its text to `python3 -c` on a node. It prints its port, continues
 in the background, and ends on request or after its time.
 
-    hostile_server.py SECONDS [KEY]      a server; KEY: proves to the portal that it is the guard
+    hostile_server.py SECONDS [KEY]      a server; KEY: proves to the portal that it is the program
                                          of a TensorBoard, as spawner/signing.py does
     hostile_server.py ask [REQUEST, …]   send requests from its host; prints the responses
 """

@@ -64,8 +64,8 @@ def reply(status: int = 200, headers: str = "", body: bytes = b"ok") -> bytes:
 class Upstream:
     """A server on 127.0.0.1 that can stop and restart on the same port.
 
-    It proves to signed requests that it has `guard_key`, as a TensorBoard's guard does; with None,
-    it cannot.
+    It proves to signed requests that it has `guard_key`, as a TensorBoard's program does; with
+    None, it cannot.
     """
 
     def __init__(self, answer: Answerer) -> None:

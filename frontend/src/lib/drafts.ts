@@ -10,7 +10,7 @@ export type Parts = Readonly<Record<string, unknown>>;
 export type Keeper = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
 
 const PREFIX = 'portal.draft';
-const MOST = 20;
+const MAX_DRAFTS = 20;
 
 /** Separates a form's name from an entry of the tab's history. */
 const AT_ENTRY = ' @';
@@ -68,14 +68,14 @@ export function writeDraft(
  * again, then the oldest. */
 function makeRoom(storage: Keeper, added: string): void {
   const others = draftsIn(storage).filter((key) => key !== added);
-  if (others.length < MOST) return;
+  if (others.length < MAX_DRAFTS) return;
   const entries = others.map((key) => ({
     key,
     last: key.includes(AT_ENTRY) ? 0 : 1,
     at: readStored(storage, key)?.at ?? 0,
   }));
   entries.sort((a, b) => a.last - b.last || a.at - b.at);
-  for (const { key } of entries.slice(0, others.length - MOST + 1)) storage.removeItem(key);
+  for (const { key } of entries.slice(0, others.length - MAX_DRAFTS + 1)) storage.removeItem(key);
 }
 
 export function dropDraft(storage: Keeper | null, username: string, form: string): void {

@@ -12,7 +12,7 @@ from sqlalchemy import and_, or_, select
 from portal.db import Database, utcnow
 from portal.models import Announcement, AnnouncementLevel
 
-MOST = 20
+MAX_SHOWN = 20
 """Maximum number shown at the same time: users would not read more."""
 AHEAD = timedelta(minutes=10)
 ORDER = {AnnouncementLevel.CRITICAL: 0, AnnouncementLevel.WARNING: 1, AnnouncementLevel.INFO: 2}
@@ -38,9 +38,9 @@ class AnnouncementCache:
         )
         query = select(Announcement).where(shown).order_by(Announcement.created_at.desc())
         async with database.session() as db:
-            rows = list((await db.scalars(query.limit(MOST * 5))).all())
+            rows = list((await db.scalars(query.limit(MAX_SHOWN * 5))).all())
         rows.sort(key=lambda row: ORDER[row.level])
-        self.rows = tuple(rows[:MOST])
+        self.rows = tuple(rows[:MAX_SHOWN])
         key = tuple((row.id, row.version) for row in self.rows)
         if key == self._key:
             return False

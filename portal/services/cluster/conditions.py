@@ -62,10 +62,10 @@ _SUFFIXES = {
 }
 
 # Thousands of nodes share a few states.
-_MOST_STATES = 1000
+_MAX_STATES = 1000
 
 
-@lru_cache(_MOST_STATES)
+@lru_cache(_MAX_STATES)
 def takes_work(state: str) -> bool:
     """Return whether Slurm starts jobs on a node in this state, such as `IDLE+DRAIN` or `MIXED`."""
     return not any(word.startswith(CLOSED) for word in _split_flags(state)) and not state.endswith(
@@ -73,7 +73,7 @@ def takes_work(state: str) -> bool:
     )
 
 
-@lru_cache(_MOST_STATES)
+@lru_cache(_MAX_STATES)
 def condition(state: str) -> Condition:
     """Return the condition for a state of Slurm's."""
     flags = _split_flags(state)

@@ -19,7 +19,7 @@ import yaml
 
 from spawner.catalog.environment import check_depth
 
-MOST_NAME = 253
+MAX_NAME = 253
 """Maximum length of a host name (RFC 1035)."""
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9-]{1,63})*\.?")
 _IP_LIKE = re.compile(r"[\d.]+|[^.]*:.*")
@@ -205,7 +205,7 @@ def is_address(text: str) -> bool:
 
 
 def _is_host(text: str) -> bool:
-    return len(text) <= MOST_NAME and _HOST.fullmatch(text) is not None
+    return len(text) <= MAX_NAME and _HOST.fullmatch(text) is not None
 
 
 def _report_unknown_column(line: int, name: str, known: Sequence[str]) -> TableProblem:

@@ -22,18 +22,18 @@ from portal.services.cluster.node_table import (
 log = structlog.get_logger(__name__)
 
 LOOK_EVERY_S = 5.0
-MOST_BYTES = 8 * 1024**2
+MAX_BYTES = 8 * 1024**2
 
 
 def read(file: Path) -> ParsedTable:
     """Read a file as CSV or YAML, by its name. Raises nothing: problems are in the table."""
     try:
         with file.open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
+            data = opened.read(MAX_BYTES + 1)
     except OSError as error:
         return unread(f"it can't be read: {error.strerror}")
-    if len(data) > MOST_BYTES:
-        return unread(f"it is larger than {MOST_BYTES // 1024**2} MiB")
+    if len(data) > MAX_BYTES:
+        return unread(f"it is larger than {MAX_BYTES // 1024**2} MiB")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ from portal.services.slurm import launch
 from spawner.errors import SpawnerError
 
 WITHIN_S = 6.0
-MOST = 40
+MAX_NOTEBOOKS = 40
 MAX_PATH = 1000
 
 
@@ -56,7 +56,7 @@ async def list_notebooks(context: AppContext, session: Session) -> tuple[list[No
 def _parse_entries(answer: Mapping[str, Any]) -> Iterator[tuple[str, datetime, str | None]]:
     """Yield path, time and kernel of the valid entries."""
     listed = answer.get("notebooks")
-    for item in listed[:MOST] if isinstance(listed, list) else []:
+    for item in listed[:MAX_NOTEBOOKS] if isinstance(listed, list) else []:
         match item:
             case {"path": str(path), "changed": float() | int() as changed, "kernel": kernel}:
                 if path.isprintable() and len(path) < MAX_PATH and math.isfinite(changed):

@@ -27,7 +27,7 @@ from portal.services.slurm import launch
 from portal.services.store import change
 from spawner.slurm.model import Resources
 
-MOST = 50
+MAX_SETUPS = 50
 MAX_RECENT = 6
 LOOKED_THROUGH = 60
 """Number of recent sessions that are searched for distinct configurations."""
@@ -77,8 +77,10 @@ async def save(
     async with context.db.session() as db:
         await allowances.lock_user(db, user.id)
         count_query = select(func.count()).select_from(Setup).where(Setup.user_id == user.id)
-        if (await db.scalar(count_query) or 0) >= MOST:
-            raise Conflict(f"You have {MOST} saved setups, which is the maximum. Delete one first.")
+        if (await db.scalar(count_query) or 0) >= MAX_SETUPS:
+            raise Conflict(
+                f"You have {MAX_SETUPS} saved setups, which is the maximum. Delete one first."
+            )
         db.add(row)
         try:
             await db.commit()

@@ -27,7 +27,7 @@ from spawner.slurm.model import JobInfo, JobPhase
 # A full pass finds changes that were hidden by a clock that was set back.
 EVERYTHING_EVERY = timedelta(minutes=5)
 OVERLAP = timedelta(seconds=10)  # the longest delay from a row's `changed_at` to its commit
-MOST = 1_000  # per category, in a round
+MAX_PER_ROUND = 1_000  # per category, in a round
 BRIEF = (JobState.SUBMITTING, JobState.STARTING, JobState.STOPPING)
 LIVE = tuple(state for state in JobState if state is not JobState.ENDED)
 
@@ -77,7 +77,7 @@ class PendingRows:
         await self._find_written(now)
         await self._find_all(now)
         due = (self._written, self._active, self._changed, self._remaining)
-        return list(dict.fromkeys(chain.from_iterable(islice(ids, MOST) for ids in due)))
+        return list(dict.fromkeys(chain.from_iterable(islice(ids, MAX_PER_ROUND) for ids in due)))
 
     def note(self, row: Job, *, settled: bool, quiet: bool) -> None:
         """Record that a row has been processed. `settled`: there will never be an action for it;

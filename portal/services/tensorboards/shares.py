@@ -17,7 +17,7 @@ from portal.services.identity import memberships
 from portal.services.tensorboards import tensorboards
 from spawner.names import USERNAME
 
-MOST = 50
+MAX_SHARES = 50
 NO_GROUP = "You are not a member of this group. You can share only with groups you are a member of."
 
 
@@ -73,9 +73,9 @@ async def add(
         await _check_group(context, by, recipient.group)
     else:
         await _check_user(context, parent, recipient.username or "")
-    if len(shared.users) + len(shared.groups) >= MOST:
+    if len(shared.users) + len(shared.groups) >= MAX_SHARES:
         raise Conflict(
-            f"This is already shared with {MOST} users and groups, which is the maximum."
+            f"This is already shared with {MAX_SHARES} users and groups, which is the maximum."
         )
     await tensorboards.ensure(context, parent, parent.user)
     async with context.db.session() as db:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MOST = 20_000
+MAX_PROCESSES = 20_000
 """Maximum number of a node's processes to read."""
 STAT_PPID, STAT_UTIME, STAT_STIME, STAT_START, STAT_RSS = 1, 11, 12, 19, 21
 """Positions in /proc/PID/stat (proc_pid_stat(5)) after the name, counted from zero."""
@@ -90,7 +90,7 @@ class Processes:
         """Yield this user's processes."""
         with os.scandir(self.proc) as entries:
             pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
-        for pid in sorted(pids)[:MOST]:
+        for pid in sorted(pids)[:MAX_PROCESSES]:
             folder = self.proc / str(pid)
             try:
                 if folder.stat().st_uid == self.uid:

@@ -23,7 +23,7 @@ log = logging.getLogger("portal")
 FIRST_S = 2.0
 """Delay until the start is over, which should not be slowed down."""
 REPORT_EVERY_S = 30.0
-LEAST_S, MOST_S = KEPT_S, 600.0
+LEAST_S, MAX_S = KEPT_S, 600.0
 FULL = 0.8
 """Above this share of its memory a job may end at any time, so report each measurement at once."""
 NOT_ANY_MORE = frozenset({401, 404, 410, 422})
@@ -77,7 +77,7 @@ class Recorder:
         again_s = response.body.get("again_s")
         if not isinstance(again_s, int | float) or isinstance(again_s, bool):
             return REPORT_EVERY_S
-        return min(MOST_S, max(LEAST_S, float(again_s)))
+        return min(MAX_S, max(LEAST_S, float(again_s)))
 
 
 def recording(recorder: Recorder) -> asyncio.Task[None]:

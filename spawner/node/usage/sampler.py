@@ -39,7 +39,7 @@ FIRST_S = 2.0
 FIRST_MINUTE_S = 60.0
 REST_FACTOR = 100.0
 """The rest after a measurement is at least this multiple of the CPU time that it took."""
-MOST_REST_S = 600.0
+MAX_REST_S = 600.0
 WATCH_S = 0.5
 """Interval at which the end of the job is noticed where Slurm does not end its processes."""
 AFTER_FAILURE_S = 60.0
@@ -117,7 +117,7 @@ def rest_s(elapsed_s: float, cost_s: float) -> float:
     `elapsed_s` is the time since the start, `cost_s` the CPU time of the last measurement.
     """
     every_s = FIRST_S if elapsed_s < FIRST_MINUTE_S else EVERY_S
-    return min(MOST_REST_S, max(every_s, REST_FACTOR * cost_s))
+    return min(MAX_REST_S, max(every_s, REST_FACTOR * cost_s))
 
 
 def cpu_time_s() -> float:

@@ -14,7 +14,7 @@ from typing import Any
 from spawner.node.usage.meter import Use
 from spawner.usage_file import MAX_GPUS, GpuInfo, Header, Point, merge_groups, merge_points
 
-MOST_POINTS = 240
+MAX_POINTS = 240
 MB = 1 << 20
 
 
@@ -26,7 +26,7 @@ class Series:
     """
 
     interval_s: float
-    most: int = MOST_POINTS
+    most: int = MAX_POINTS
     recent: bool = False
     _points: list[Point] = field(default_factory=list)
     _samples_per_point: int = 1

@@ -14,7 +14,7 @@ def copied(tmp_path: Path) -> Path:
     copy = tmp_path / "spawner"
     shutil.copytree(HERE, copy)
     (copy / "__pycache__").mkdir(exist_ok=True)
-    (copy / "__pycache__/guard.cpython-311.pyc").write_bytes(b"compiled")
+    (copy / "__pycache__/signing.cpython-311.pyc").write_bytes(b"compiled")
     return copy
 
 

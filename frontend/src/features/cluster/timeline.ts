@@ -13,14 +13,14 @@ export interface Span {
 
 const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
-const LEAST = 12 * HOUR;
-const MOST = 30 * DAY;
+const MIN_SPAN = 12 * HOUR;
+const MAX_SPAN = 30 * DAY;
 
 /** Return the length of the timeline in ms: up to the last reservation, between half a day and a
  * month. */
 export function timelineLength(ahead: readonly Reservation[], nowMs: number): number {
   const last = Math.max(0, ...ahead.map((reservation) => Date.parse(reservation.end) - nowMs));
-  return Math.min(MOST, Math.max(LEAST, last * 1.05));
+  return Math.min(MAX_SPAN, Math.max(MIN_SPAN, last * 1.05));
 }
 
 /** Return a reservation's position in the timeline; null: beyond its end. */

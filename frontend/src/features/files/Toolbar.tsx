@@ -13,7 +13,7 @@ import { uploads } from './uploader';
 
 /** in characters; proxies reject longer addresses */
 const LONGEST_ADDRESS = 6000;
-const MOST_NAMES = 200;
+const MAX_NAMES = 200;
 
 interface Props {
   root: Root;
@@ -105,7 +105,7 @@ function Download({ root, path, chosen }: Pick<Props, 'path' | 'chosen'> & { roo
           { root, path },
           chosen.map(({ name }) => name),
         );
-  if (address.length > LONGEST_ADDRESS || chosen.length > MOST_NAMES)
+  if (address.length > LONGEST_ADDRESS || chosen.length > MAX_NAMES)
     return (
       <span className={classes.quiet}>
         <Trans>Too many to download together: select fewer, or none to get the whole folder.</Trans>

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@/api/problem';
 import { makeFolder } from './actions';
-import { collectDropped, MOST_AT_ONCE, uploadDropped } from './dropped';
+import { collectDropped, MAX_AT_ONCE, uploadDropped } from './dropped';
 import type { Entry } from './types';
 import { uploads } from './uploader';
 
@@ -43,7 +43,7 @@ describe('dropped files', () => {
   });
 
   it('are refused if there are too many', async () => {
-    const many = Array.from({ length: MOST_AT_ONCE + 1 }, (_, n) => file(String(n)));
+    const many = Array.from({ length: MAX_AT_ONCE + 1 }, (_, n) => file(String(n)));
     await expect(collectDropped([folder('many', ...many)])).rejects.toThrow('as a zip');
     await expect(collectDropped(many)).rejects.toThrow('as a zip');
   });

@@ -7,7 +7,7 @@ import type { At } from './types';
 import { uploads } from './uploader';
 
 /** Above this, users should pack the files into one archive: each file takes its own requests. */
-export const MOST_AT_ONCE = 1000;
+export const MAX_AT_ONCE = 1000;
 
 export interface DroppedItems {
   /** each after its parent */
@@ -28,7 +28,7 @@ async function readEntries(entry: FileSystemDirectoryEntry): Promise<FileSystemE
     );
     if (batch.length === 0) return all;
     all.push(...batch);
-    if (all.length > MOST_AT_ONCE) throw tooMany();
+    if (all.length > MAX_AT_ONCE) throw tooMany();
   }
 }
 
@@ -36,7 +36,7 @@ const tooMany = (): ApiError =>
   new ApiError(
     0,
     'too-many',
-    t`These are more than ${{ most: MOST_AT_ONCE }} files and folders: upload them as a zip file.`,
+    t`These are more than ${{ most: MAX_AT_ONCE }} files and folders: upload them as a zip file.`,
   );
 
 /** Collect the dropped folders and files, by path relative to the drop's folder. Items without an
@@ -57,7 +57,7 @@ export async function collectDropped(
       const within = await readEntries(entry as FileSystemDirectoryEntry);
       queue.push(...within.map((child) => ({ path: join(path, child.name), entry: child })));
     } else all.files.push({ path, file: await fileOf(entry as FileSystemFileEntry) });
-    if (all.folders.length + all.files.length + queue.length > MOST_AT_ONCE) throw tooMany();
+    if (all.folders.length + all.files.length + queue.length > MAX_AT_ONCE) throw tooMany();
   }
   return all;
 }

@@ -4,7 +4,7 @@ import { useStoredText } from '@/lib/storedText';
 
 const KEY = 'portal-idle-gpus-kept';
 /** More than these are never shown at once; older ones are dropped. */
-const MOST = 50;
+const MAX_KEPT = 50;
 
 type Kept = Record<string, number>;
 
@@ -21,7 +21,7 @@ export function readKept(stored: string | null): Kept {
 
 export function withKept(kept: Kept, id: string, atMs: number): Kept {
   const others = Object.entries(kept).filter(([other]) => other !== id);
-  return Object.fromEntries([...others, [id, atMs] as const].slice(-MOST));
+  return Object.fromEntries([...others, [id, atMs] as const].slice(-MAX_KEPT));
 }
 
 /** Return when the user chose to keep this one, and a function to choose it now. */

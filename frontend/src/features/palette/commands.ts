@@ -220,7 +220,7 @@ export function allCommands({ me, sessions, jobs }: Known): Command[] {
 
 /** The number of commands offered before anything is typed. */
 const FIRST = 12;
-const MOST = 30;
+const MAX_RESULTS = 30;
 
 /** Normalize a text: without case and accents. */
 const normalize = (text: string): string =>
@@ -251,7 +251,7 @@ export function matchCommands(commands: readonly Command[], text: string): Comma
       return fits === null ? [] : [{ command, fits }];
     })
     .sort((a, b) => a.fits - b.fits)
-    .slice(0, MOST)
+    .slice(0, MAX_RESULTS)
     .map(({ command }) => command);
 }
 

@@ -41,7 +41,7 @@ export const myGroupsQuery = queryOptions({
 });
 
 const SHARED_EVERY_MS = 5000;
-const MOST = 200;
+const MAX_CANDIDATES = 200;
 
 /** A query for TensorBoards shared with the user; polled while the page is visible. */
 export const sharedWithMeQuery = queryOptions({
@@ -56,7 +56,7 @@ export const sharedWithMeQuery = queryOptions({
       );
       items.push(...page.items);
       cursor = page.next_cursor ?? null;
-    } while (cursor !== null && items.length < MOST);
+    } while (cursor !== null && items.length < MAX_CANDIDATES);
     return items;
   },
   refetchInterval: SHARED_EVERY_MS,

@@ -13,7 +13,7 @@ const LETTERS: Record<string, string> = {
   ı: 'i',
 };
 
-const MOST = 32;
+const MAX_LENGTH = 32;
 
 function plain(text: string): string {
   const folded = text.normalize('NFKD').toLowerCase();
@@ -25,6 +25,6 @@ function plain(text: string): string {
 
 /** Suggest a valid UNIX and Slurm username: "Ada", "Lovelace" → "alovelace". Empty without names. */
 export function suggestedUsername(givenName: string, surname: string): string {
-  const name = `${plain(givenName).slice(0, 1)}${plain(surname)}`.slice(0, MOST);
+  const name = `${plain(givenName).slice(0, 1)}${plain(surname)}`.slice(0, MAX_LENGTH);
   return /^[a-z]/.test(name) && plain(surname) !== '' ? name : '';
 }

@@ -155,7 +155,7 @@ async def test_setup_of_another_user_is_not_found(job_portal: JobPortal) -> None
 async def test_there_is_an_end_to_them(
     job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(setups, "MOST", 1)
+    monkeypatch.setattr(setups, "MAX_SETUPS", 1)
     made = (await save(job_portal, "carol")).body
     assert (await save(job_portal, "carol", name="One more")).status == 409
     assert (await job_portal.ask("DELETE", f"/setups/{made['id']}", who="carol")).status == 204
@@ -164,7 +164,7 @@ async def test_there_is_an_end_to_them(
 async def test_of_two_at_once_only_one_is_the_last_that_is_allowed(
     job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(setups, "MOST", 1)
+    monkeypatch.setattr(setups, "MAX_SETUPS", 1)
     made = await asyncio.gather(
         *(save(job_portal, "carol", name=f"Number {number}") for number in range(4))
     )

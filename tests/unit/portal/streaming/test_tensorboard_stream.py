@@ -33,7 +33,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 async def prove(request: web.BaseRequest, answer: web.StreamResponse) -> None:
-    """Add the proof to the response, as TensorBoard's guard does."""
+    """Add the proof to the response, as a TensorBoard's program does."""
     signature = request.headers[signing.SIGNATURE_HEADER]
     answer.headers[signing.PROOF_HEADER] = signing.prove(KEY, signature)
 

@@ -15,7 +15,7 @@ from portal.services.cluster.node_table import (
     parse_csv,
     parse_yaml,
 )
-from portal.services.cluster.node_table_file import MOST_BYTES, NodeTable, read
+from portal.services.cluster.node_table_file import MAX_BYTES, NodeTable, read
 
 NODE01 = TableAddresses("10.0.0.11", "10.1.0.11", "node01-bmc.example.org")
 
@@ -141,7 +141,7 @@ class TestFile:
         (tmp_path / "bad.csv").write_bytes(b"name\n\xff")
         assert list_problems(read(tmp_path / "bad.csv")) == ["it isn't UTF-8 text"]
         with (tmp_path / "huge.yaml").open("wb") as file:
-            file.truncate(MOST_BYTES + 1)
+            file.truncate(MAX_BYTES + 1)
         assert "larger" in list_problems(read(tmp_path / "huge.yaml"))[0]
 
     def test_a_spreadsheets_csv_has_a_mark_of_its_own(self, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from spawner.node.usage.meter import Gpu, Memory, Meter, Use
 from spawner.node.usage.sampler import (
     EVERY_S,
     FIRST_S,
-    MOST_REST_S,
+    MAX_REST_S,
     UsageFile,
     rest_s,
     usage_path,
@@ -132,7 +132,7 @@ def test_full_disk_loses_nothing(tmp_path: Path) -> None:
         (59, 0.05, 5.0),
         (60, 0.001, EVERY_S),
         (600, 0.25, 25.0),
-        (600, 999, MOST_REST_S),
+        (600, 999, MAX_REST_S),
     ],
 )
 def test_rests_are_long_enough_for_one_percent(
