@@ -379,7 +379,7 @@ class JobTracker:
         """
         by_ref = group_by_ref(self._select_known(jobs or ()))
         for key, missing in lookups.items():
-            missing.next_ask = now + missing.pause
+            missing.next_ask = _choose_next_ask(missing, now)
             missing.pause = min(2 * missing.pause, LONGEST_PAUSE)
             if self._missing.get(key) is not missing:
                 continue
@@ -422,6 +422,17 @@ class JobTracker:
         self._ended[key] = job
         if len(self._ended) > MAX_ENDED:
             del self._ended[next(iter(self._ended))]
+
+
+def _choose_next_ask(missing: MissingJob, now: datetime) -> datetime:
+    """Return when to look a job up again: after its pause, or once it may be confirmed as
+    forgotten.
+    """
+    after_pause = now + missing.pause
+    if missing.unseen_since is None or missing.job_id is None:
+        return after_pause
+    confirmable_at = missing.unseen_since + CONFIRMED_AFTER
+    return min(after_pause, confirmable_at) if missing.next_ask < confirmable_at else after_pause
 
 
 def _differs(old: JobInfo | None, new: JobInfo) -> bool:

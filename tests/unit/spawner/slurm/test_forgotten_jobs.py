@@ -26,8 +26,12 @@ def poll(
     since: datetime | None = NOW,
     job_id: int | None = 1,
     external: bool = False,
+    lookup_time: timedelta = timedelta(0),
 ) -> datetime | None:
-    """Poll as the watcher does, with an accounting that lags; return when the job was forgotten."""
+    """Poll as the watcher does, with an accounting that lags; return when the job was forgotten.
+
+    A lookup takes `lookup_time`.
+    """
     now = start
     while now <= start + length:
         tracker.apply_squeue(shown, now)
@@ -36,7 +40,8 @@ def poll(
         lookups = tracker.due_lookups(now)
         keys = tracker.unconfirmed(lookups, now)
         forgotten = tracker.select_forgotten(keys, min_job_age, found, now)
-        tracker.apply_accounting(lookups, recorded, now, current=False, forgotten=forgotten)
+        answered_at = now + lookup_time
+        tracker.apply_accounting(lookups, recorded, answered_at, current=False, forgotten=forgotten)
         if tracker.is_lost_by_slurmctld(KEY):
             return now
         now += POLL
@@ -70,6 +75,15 @@ def test_a_job_just_submitted_is_forgotten_within_seconds(external: bool) -> Non
     at = poll(JobTracker(), AGAIN, 30 * SECOND, external=external)
     assert at is not None
     assert at - AGAIN <= 20 * SECOND
+
+
+@pytest.mark.parametrize("lookup_s", [1, 2, 3])
+def test_slow_lookups_do_not_delay_it(lookup_s: int) -> None:
+    tracker = JobTracker()
+    see(tracker)
+    at = poll(tracker, AGAIN, 30 * SECOND, lookup_time=lookup_s * SECOND)
+    assert at is not None
+    assert at - AGAIN <= 12 * SECOND
 
 
 def test_a_recorded_end_takes_precedence() -> None:

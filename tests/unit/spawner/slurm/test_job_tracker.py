@@ -226,7 +226,7 @@ class TestLedger:
             if due := tracker.due_lookups(now):
                 tracker.apply_accounting(due, None, now, current=True)
                 asked.append(second)
-        assert asked == [0, 4, 12, 28, 60, 124, 252, 508, 808, 1108]
+        assert asked == [0, 4, 10, 26, 58, 122, 250, 506, 806, 1106]
         assert tracker.find(KEY, None) == job(), "unknown, so as it was"
         assert tracker.unknown_since(KEY) is None
 
