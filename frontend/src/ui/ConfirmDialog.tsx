@@ -28,6 +28,8 @@ interface ShellProps {
   onClose: () => void;
   children: ReactNode;
   size?: string;
+  /** false while the content would be lost by a key pressed by mistake */
+  closeOnEscape?: boolean;
 }
 
 /** A dialog that asks for confirmation of an action, and shows its error. */
@@ -36,7 +38,7 @@ export function ConfirmDialog({
   opened,
   size = 'md',
   ...form
-}: FormProps & Omit<ShellProps, 'children'>) {
+}: FormProps & Omit<ShellProps, 'children' | 'closeOnEscape'>) {
   return (
     <DialogShell title={title} opened={opened} onClose={form.onClose} size={size}>
       <ConfirmForm {...form} />
@@ -45,13 +47,21 @@ export function ConfirmDialog({
 }
 
 /** The frame of dialogs with forms of their own. Its content is reset each time it opens. */
-export function DialogShell({ title, opened, onClose, children, size = 'md' }: ShellProps) {
+export function DialogShell({
+  title,
+  opened,
+  onClose,
+  children,
+  size = 'md',
+  closeOnEscape = true,
+}: ShellProps) {
   return (
     <Modal
       opened={opened}
       onClose={onClose}
       title={title}
       size={size}
+      closeOnEscape={closeOnEscape}
       onExitTransitionEnd={focusPageIfLost}
     >
       {children}

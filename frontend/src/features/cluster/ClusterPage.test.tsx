@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { cluster } from '@/testing/answers/cluster';
 import { isLoading, textOf } from '@/testing/markup';
 import { ErrorAnswer, page } from '@/testing/page';
-import type { MapAnswer, NodePage, VisibleNode } from './types';
+import type { ClusterNode, MapAnswer, NodePage } from './types';
 
 const AT = '2026-11-22T13:45:00Z';
 const TIMES = { at: AT, stale_since: null };
 
-const node = (name: string, over: Partial<VisibleNode> = {}): VisibleNode => ({
+const node = (name: string, over: Partial<ClusterNode> = {}): ClusterNode => ({
   name,
   condition: 'partly',
   state: 'MIXED',
@@ -27,7 +27,7 @@ const node = (name: string, over: Partial<VisibleNode> = {}): VisibleNode => ({
   ...over,
 });
 
-const pageOf = (items: VisibleNode[], over: Partial<NodePage> = {}): NodePage => ({
+const pageOf = (items: ClusterNode[], over: Partial<NodePage> = {}): NodePage => ({
   ...TIMES,
   items,
   next_cursor: null,

@@ -17,7 +17,7 @@ import { conditionLabel, cpusText, gpusText, memoryFreeText, reservationTitle } 
 import { MyJobLink } from './MyJobLink';
 import { nodeQuery, reservationsQuery } from './queries';
 import { reservationsOf } from './timeline';
-import type { VisibleNode } from './types';
+import type { ClusterNode } from './types';
 
 interface Props {
   name: string;
@@ -59,7 +59,7 @@ export function NodeDetails({ name, close }: Props) {
   );
 }
 
-function Facts({ node }: { node: VisibleNode }) {
+function Facts({ node }: { node: ClusterNode }) {
   return (
     <dl className={classes.facts}>
       {node.gpus.map((gpus) => (
@@ -86,7 +86,7 @@ function Facts({ node }: { node: VisibleNode }) {
   );
 }
 
-function Reason({ node: { reason, since } }: { node: VisibleNode }) {
+function Reason({ node: { reason, since } }: { node: ClusterNode }) {
   if (!reason) return null;
   return (
     <p className={classes.reason}>
@@ -120,7 +120,7 @@ function Fact({ name, word, children }: FactProps) {
 }
 
 /** The jobs on a node: the user's own by name, others' as a number, and by name for administrators. */
-function NodeJobs({ node }: { node: VisibleNode }) {
+function NodeJobs({ node }: { node: ClusterNode }) {
   return (
     <>
       {node.mine.length > 0 && (
@@ -155,7 +155,7 @@ function whoText(username: string, jobs: number, gpus: number | null): string {
   return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}, ${plural(gpus, { one: '# GPU', other: '# GPUs' })}`;
 }
 
-function Resources({ node }: { node: VisibleNode }) {
+function Resources({ node }: { node: ClusterNode }) {
   if (!node.addresses) return null;
   const { in_band, infiniband, management } = node.addresses;
   return (
@@ -173,7 +173,7 @@ function Resources({ node }: { node: VisibleNode }) {
   );
 }
 
-function Planned({ node }: { node: VisibleNode }) {
+function Planned({ node }: { node: ClusterNode }) {
   const { data } = useQuery(reservationsQuery);
   const ahead = reservationsOf(node.name, data?.items ?? []);
   if (ahead.length === 0) return null;

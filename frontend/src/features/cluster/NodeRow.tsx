@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import classes from './ClusterPanel.module.css';
 import { nodeText } from './nodeText';
-import type { NodeGpus, VisibleNode } from './types';
+import type { ClusterNode, NodeGpus } from './types';
 
 /** One dot for each GPU; above this number they are shown as text. */
 const MAX_DOTS = 16;
@@ -26,7 +26,7 @@ function Dots({ gpu }: { gpu: NodeGpus }) {
   );
 }
 
-export function NodeRow({ node }: { node: VisibleNode }) {
+export function NodeRow({ node }: { node: ClusterNode }) {
   const usable = node.takes_work;
   return (
     <li className={usable ? classes.node : `${classes.node} ${classes.out}`}>

@@ -12,7 +12,7 @@ import { conditionLabel, gpusShort, memoryCell } from './labels';
 import classes from './NodeTable.module.css';
 import { countText } from './nodes';
 import { type ClusterSearch, type Column, sortBy, withChange } from './search';
-import type { NodePage, VisibleNode } from './types';
+import type { ClusterNode, NodePage } from './types';
 
 const ROW_REM = 2.6;
 
@@ -148,7 +148,7 @@ function Head({ column, search, go, children }: HeadProps) {
 }
 
 interface RowProps {
-  node: VisibleNode;
+  node: ClusterNode;
   row: number;
   chosen: boolean;
   choose: () => void;
@@ -188,7 +188,7 @@ function Row({ node, row, chosen, choose, addresses }: RowProps) {
   );
 }
 
-function Addresses({ node }: { node: VisibleNode }) {
+function Addresses({ node }: { node: ClusterNode }) {
   const { in_band, infiniband, management } = node.addresses ?? {};
   return (
     <>

@@ -9,7 +9,7 @@ import classes from './Cluster.module.css';
 import { conditionLabel } from './labels';
 import { countText } from './nodes';
 import { type ClusterSearch, unfiltered, withChange } from './search';
-import type { NodePage, VisibleNode } from './types';
+import type { ClusterNode, NodePage } from './types';
 
 interface Props {
   /** the first of them */
@@ -43,7 +43,7 @@ export function OutOfService({ page, search }: Props) {
   );
 }
 
-function Out({ node }: { node: VisibleNode }) {
+function Out({ node }: { node: ClusterNode }) {
   const label = conditionLabel(node);
   return (
     <li>

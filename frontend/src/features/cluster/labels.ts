@@ -8,13 +8,13 @@ import type { StateLabel } from '@/ui/StateChip';
 import { type Counts, gpusOf, type MapNode, type Square } from './nodeMap';
 import { countText } from './nodes';
 import type {
+  ClusterNode,
   Condition,
   Hardware,
   MyWaiting,
   NodeGpus,
   PartitionQueue,
   Reservation,
-  VisibleNode,
 } from './types';
 
 const CONDITIONS: Record<Condition, StateLabel & { means: string }> = {
@@ -45,7 +45,7 @@ const CONDITIONS: Record<Condition, StateLabel & { means: string }> = {
   unknown: { label: t`Unknown`, tone: 'quiet', means: t`Slurm does not report its state.` },
 };
 
-export const conditionLabel = ({ condition }: Pick<VisibleNode, 'condition'>) =>
+export const conditionLabel = ({ condition }: Pick<ClusterNode, 'condition'>) =>
   CONDITIONS[condition];
 
 /** The labels of the map's squares. */
@@ -83,10 +83,10 @@ export function gpusShort(gpus: NodeGpus): string {
     : t`${free} of ${total} ${type} free`;
 }
 
-export const cpusText = (node: Pick<VisibleNode, 'cpus' | 'cpus_free'>): string =>
+export const cpusText = (node: Pick<ClusterNode, 'cpus' | 'cpus_free'>): string =>
   t`${{ free: node.cpus_free }} of ${{ total: node.cpus }} CPUs free`;
 
-type Memory = Pick<VisibleNode, 'memory_gb' | 'memory_free_gb'>;
+type Memory = Pick<ClusterNode, 'memory_gb' | 'memory_free_gb'>;
 
 const memoryFree = ({ memory_free_gb: free }: Memory): string =>
   free === 0 ? '0' : memoryText(free);

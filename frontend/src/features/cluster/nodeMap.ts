@@ -1,5 +1,5 @@
 /** Data of the node map: nodes from short records, GPU states, groups of equal nodes. Pure. */
-import type { Hardware, MapAnswer, MapRecord, NodeGpus, VisibleNode } from './types';
+import type { ClusterNode, Hardware, MapAnswer, MapRecord, NodeGpus } from './types';
 
 export type Square = 'mine' | 'others' | 'unclear' | 'free' | 'out';
 export const SQUARES: readonly Square[] = ['mine', 'others', 'unclear', 'free', 'out'];
@@ -21,7 +21,7 @@ const SIGNS: Readonly<Record<string, Square>> = {
 export interface MapNode {
   name: string;
   hardware: Hardware;
-  condition: VisibleNode['condition'];
+  condition: ClusterNode['condition'];
   /** a state for each GPU: Slurm does not report which GPU of a node a job has */
   squares: readonly Square[];
   /** null on a node that accepts no jobs */

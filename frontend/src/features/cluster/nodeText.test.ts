@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { nodeText } from './nodeText';
-import type { VisibleNode } from './types';
+import type { ClusterNode } from './types';
 
-const node = (over: Partial<VisibleNode> = {}): VisibleNode => ({
+const node = (over: Partial<ClusterNode> = {}): ClusterNode => ({
   name: 'node1',
   condition: 'partly',
   state: 'MIXED',

@@ -2,10 +2,10 @@
 import { t } from '@lingui/core/macro';
 import { translateExact } from '@/i18n/translate';
 import { memoryText } from '@/lib/sizes';
-import type { VisibleNode } from './types';
+import type { ClusterNode } from './types';
 
 /** Describe a node: "2 of 8 CPUs and 12 GB free", or why it is out of service. */
-export function nodeText(node: VisibleNode): string {
+export function nodeText(node: ClusterNode): string {
   if (!node.takes_work)
     return (
       translateExact(node.reason) ?? t`out of service (${{ state: node.state.toLowerCase() }})`

@@ -3,7 +3,7 @@ import type { components } from '@/api/schema';
 
 type Schemas = components['schemas'];
 
-export type VisibleNode = Schemas['ClusterNode'];
+export type ClusterNode = Schemas['ClusterNode'];
 export type NodePage = Schemas['NodePage'];
 export type MapAnswer = Schemas['NodeMap'];
 export type MapRecord = Schemas['MapRecord'];

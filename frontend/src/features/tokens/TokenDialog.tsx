@@ -1,20 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import {
-  Button,
-  Checkbox,
-  Group,
-  Modal,
-  NativeSelect,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Button, Checkbox, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { NewToken, Scope } from '@/api/types';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/AccountSection.module.css';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { CopyButton } from '@/ui/CopyButton';
 import { Notice } from '@/ui/Notice';
 import { RecordForm } from '@/ui/RecordForm';
@@ -53,7 +45,7 @@ export function TokenDialog({ opened, maxDays, onClose, purpose }: Props) {
     void queries.invalidateQueries(tokensQuery);
   };
   return (
-    <Modal
+    <DialogShell
       // shown even if closed before the response: it cannot be shown again
       opened={opened || created !== null}
       onClose={close}
@@ -65,7 +57,7 @@ export function TokenDialog({ opened, maxDays, onClose, purpose }: Props) {
       ) : (
         <TokenForm maxDays={maxDays} purpose={purpose} onMade={setCreated} onCancel={close} />
       )}
-    </Modal>
+    </DialogShell>
   );
 }
 

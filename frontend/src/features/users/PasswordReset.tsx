@@ -1,11 +1,8 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { errorMessage } from '@/api/problem';
-import { useWithPassword } from '@/lib/reauth';
-import { Notice } from '@/ui/Notice';
-import { Cancelled } from '@/ui/showError';
+import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
 import { resetPassword } from './actions';
 import { PasswordBox } from './PasswordBox';
 import type { OneTimePassword, User } from './types';
@@ -25,7 +22,7 @@ export function PasswordReset({ user, opened, onClose }: Props) {
     setPassword(null);
   };
   return (
-    <Modal
+    <DialogShell
       // shown even if closed before the response: it cannot be shown again
       opened={opened || password !== null}
       onClose={close}
@@ -42,36 +39,27 @@ export function PasswordReset({ user, opened, onClose }: Props) {
           </Group>
         </Stack>
       ) : (
-        <Question user={user} onMade={setPassword} onCancel={close} />
+        <Question user={user} onCreated={setPassword} onClose={onClose} />
       )}
-    </Modal>
+    </DialogShell>
   );
 }
 
 interface QuestionProps {
   user: User;
-  onMade: (password: OneTimePassword) => void;
-  onCancel: () => void;
+  onCreated: (password: OneTimePassword) => void;
+  onClose: () => void;
 }
 
-function Question({ user, onMade, onCancel }: QuestionProps) {
-  const withPassword = useWithPassword();
+/** The question whether to reset the password; `onCreated` gets the new one. */
+function Question({ user, onCreated, onClose }: QuestionProps) {
   const { username } = user;
-  const [busy, setBusy] = useState(false);
-  const [message, setMessage] = useState<string | null>(null);
-  const reset = async (): Promise<void> => {
-    setBusy(true);
-    setMessage(null);
-    try {
-      onMade(await withPassword(() => resetPassword(username)));
-    } catch (error) {
-      if (!(error instanceof Cancelled)) setMessage(errorMessage(error));
-    } finally {
-      setBusy(false);
-    }
-  };
   return (
-    <Stack>
+    <ConfirmForm
+      onClose={onClose}
+      act={async () => onCreated(await resetPassword(username))}
+      button={t`Make a one-time password`}
+    >
       <Text size="sm">
         <Trans>
           The portal creates a one-time password and shows it to you once. The current password
@@ -84,15 +72,6 @@ function Question({ user, onMade, onCancel }: QuestionProps) {
           <Trans>The account is also locked; a new password alone doesn't unlock it.</Trans>
         </Text>
       )}
-      {message && <Notice tone="error">{message}</Notice>}
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onCancel}>
-          <Trans>Cancel</Trans>
-        </Button>
-        <Button loading={busy} onClick={() => void reset()}>
-          <Trans>Make a one-time password</Trans>
-        </Button>
-      </Group>
-    </Stack>
+    </ConfirmForm>
   );
 }
