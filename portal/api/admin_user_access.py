@@ -61,7 +61,7 @@ async def disable_user(
     """Disable a user: their access ends with the next request, here and, if the portal can write
     it, in the directory.
 
-    `closing` lists the remaining steps.
+    `pending_steps` lists the remaining steps.
     """
     await offboarding.disable(context, username, body.jobs, body.why, by)
     return await show(context, username)

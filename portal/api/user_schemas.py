@@ -12,7 +12,7 @@ from portal.context import AppContext
 from portal.directory import contract
 from portal.directory.contract import Ability
 from portal.models import GROUP_NAME_LENGTH, AccountState, HomeState, HomeTask, JobsPolicy, Role
-from portal.services.deprovision.deprovision import open_things
+from portal.services.deprovision.deprovision import list_pending_steps
 from portal.services.identity import home_directories, roles
 from portal.services.users import listing, lookup, readiness
 from portal.services.users.readiness import Fix, ReadinessState
@@ -121,7 +121,7 @@ class UserOut(UserRow):
 
     `version` is passed back by an edit. `directory_problem`: the directory did not answer, and this
     is the portal's stored data. `directory_wants`: the state still to be written to the directory,
-    `closing` the remaining steps for a disabled, enabled or deleted user, as sentences.
+    `pending_steps` the remaining steps for a disabled, enabled or deleted user, as sentences.
     `home_tasks`: the tasks for which the portal has commands. `known_uid`: the number stored by the
     portal; if `uid` differs, the user cannot log in until it has been confirmed. `primary_group` is
     the name of the group with the number `gid`, null if there is none.
@@ -145,9 +145,9 @@ class UserOut(UserRow):
     disabled_why: str | None
     disabled_at: datetime | None
     disabled_jobs: JobsPolicy | None
-    closed_at: datetime | None
+    deprovisioned_at: datetime | None
     directory_wants: AccountState | None
-    closing: list[str]
+    pending_steps: list[str]
     known_uid: int | None
     created_at: datetime | None
     second_factor: bool
@@ -164,9 +164,9 @@ async def show(context: AppContext, username: str) -> UserOut:
     """Return the present state of a user. Raises NotFound, DirectoryUnavailable."""
     details = await lookup.load_details(context, username)
     user = details.user
-    closing = await open_things(context.db, user) if user is not None else []
+    pending_steps = await list_pending_steps(context.db, user) if user is not None else []
     ready = await readiness.check(context, details)
-    return _to_user_out(context, details, closing, ready)
+    return _to_user_out(context, details, pending_steps, ready)
 
 
 def row_out(context: AppContext, seen: listing.ListedUser) -> UserRow:
@@ -211,13 +211,13 @@ def _row_fields(
 def _to_user_out(
     context: AppContext,
     details: lookup.UserDetails,
-    closing: Sequence[str],
+    pending_steps: Sequence[str],
     ready: readiness.UserReadiness,
 ) -> UserOut:
     entry, settings = details.entry, context.settings
     of_user = (
         *("directory_role", "granted_role", "granted_by", "granted_at", "disabled_by"),
-        *("disabled_why", "disabled_at", "disabled_jobs", "closed_at", "directory_wants"),
+        *("disabled_why", "disabled_at", "disabled_jobs", "deprovisioned_at", "directory_wants"),
         "created_at",
     )
     of_entry = ("given_name", "surname", "gid", "home", "shell")
@@ -227,7 +227,7 @@ def _to_user_out(
             **row,
             **{name: getattr(details.user, name, None) for name in of_user},
             **{name: getattr(entry, name, None) for name in of_entry},
-            "closing": list(closing),
+            "pending_steps": list(pending_steps),
             "known_uid": details.user.uid if details.user else None,
             "primary_group": details.primary_group,
             "groups": details.groups,

@@ -3,7 +3,7 @@
 from contextlib import AsyncExitStack
 
 from portal.background.background_loop import BackgroundLoop
-from portal.background.notifier import CLOSING, EVERYONE, HOMES, IMPORTS, RECONCILE, USE
+from portal.background.notifier import DEPROVISION, EVERYONE, HOMES, IMPORTS, RECONCILE, USE
 from portal.background.reconciler import ROUND_S, Reconcile
 from portal.context import AppContext
 from portal.db import utcnow
@@ -43,7 +43,7 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
             "deprovisioning",
             lambda: deprovisioning.advance(utcnow()),
             deprovision.EVERY_S,
-            (CLOSING,),
+            (DEPROVISION,),
         ),
         # Two polls are never close together: a user who is missing in both is disabled.
         BackgroundLoop("directory sync", sync.poll, sync_s, retry_s=sync_s, waits_first=True),

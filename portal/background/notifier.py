@@ -14,7 +14,7 @@ RECONCILE = "reconcile"  # the loop that applies the desired state
 LIMITS = "limits"  # the loop that writes limits to Slurm
 USE = "use"  # the loop that counts used GPU-hours
 IMPORTS = "imports"  # the loop that imports images
-CLOSING = "closing"  # the loop that deprovisions disabled users
+DEPROVISION = "deprovision"  # the loop that deprovisions disabled users
 HOMES = "homes"  # the loop that has home directories created
 
 

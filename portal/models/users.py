@@ -30,13 +30,13 @@ class User(Base):
     `directory_role`, derived from the groups at the last refresh, and `granted_role`, granted by an
     administrator here.
 
-    For a disabled user, `closed_at` is the time at which all their sessions and jobs were seen to
-    have ended; until then the deprovisioning loop retries. `directory_wants` is the account state
-    still to be written to the directory; `missing_since` is the time at which the user was first
-    not found in the directory. `files_wanted` is the pending task for the home directory of a user
-    being deleted, `closing_problem` the last problem that the deprovisioning loop met. When
-    deletion is complete the name is free again: `username` is then a placeholder that no account
-    can have, `former_username` the old name.
+    For a disabled user, `deprovisioned_at` is the time at which all their sessions and jobs were
+    seen to have ended; until then the deprovisioning loop retries. `directory_wants` is the account
+    state still to be written to the directory; `missing_since` is the time at which the user was
+    first not found in the directory. `files_wanted` is the pending task for the home directory of a
+    user being deleted, `deprovision_problem` the last problem that the deprovisioning loop met.
+    When deletion is complete the name is free again: `username` is then a placeholder that no
+    account can have, `former_username` the old name.
 
     `preferences` has the shape of services/identity/preferences.py; null if the user has chosen
     nothing.
@@ -58,8 +58,8 @@ class User(Base):
     disabled_by: Mapped[str | None] = mapped_column(String(100))
     disabled_why: Mapped[str | None] = mapped_column(Text)
     disabled_jobs: Mapped[JobsPolicy | None]
-    closed_at: Mapped[datetime | None]
-    closing_problem: Mapped[str | None] = mapped_column(Text)
+    deprovisioned_at: Mapped[datetime | None]
+    deprovision_problem: Mapped[str | None] = mapped_column(Text)
     directory_wants: Mapped[AccountState | None]
     missing_since: Mapped[datetime | None]
     files_wanted: Mapped[HomeTask | None]

@@ -132,14 +132,14 @@ async def closed(carol: Client, username: str) -> Any:
     """Return the user, once the portal has finished deprovisioning."""
     user: Any = None
     async with asyncio.timeout(WAIT_S):
-        while not (user and user["closed_at"]):
+        while not (user and user["deprovisioned_at"]):
             try:
                 user = await carol.api("GET", f"/admin/users/{username}")
             except AWAY as error:
                 if not is_away(error):
                     raise
             await asyncio.sleep(0.1)
-    assert user["closing"] == []
+    assert user["pending_steps"] == []
     assert (user["web_sessions"], user["tokens"]) == (0, 0)
     return user
 
@@ -216,7 +216,7 @@ async def test_disabled_user_has_nothing_left_open(portal: Live) -> None:
         try:
             async with desk(portal, "alice") as there:
                 shown = await disable(carol, "alice")
-                assert shown["disabled_at"] and not shown["closed_at"]
+                assert shown["disabled_at"] and not shown["deprovisioned_at"]
                 await shut_out(portal, there)
                 user = await closed(carol, "alice")
                 assert user["disabled_in_directory"]

@@ -39,7 +39,7 @@ async def wait_for_user(admin: Browser, username: str, condition: Callable[[Any]
 
 
 async def closed(admin: Browser, username: str) -> Any:
-    return await wait_for_user(admin, username, lambda user: user["closed_at"])
+    return await wait_for_user(admin, username, lambda user: user["deprovisioned_at"])
 
 
 async def row(portal: Portal, username: str) -> User:

@@ -743,7 +743,7 @@ export interface paths {
          * @description Disable a user: their access ends with the next request, here and, if the portal can write
          *     it, in the directory.
          *
-         *     `closing` lists the remaining steps.
+         *     `pending_steps` lists the remaining steps.
          */
         post: operations["disable_user"];
         delete?: never;
@@ -8700,7 +8700,7 @@ export interface components {
          *
          *     `version` is passed back by an edit. `directory_problem`: the directory did not answer, and this
          *     is the portal's stored data. `directory_wants`: the state still to be written to the directory,
-         *     `closing` the remaining steps for a disabled, enabled or deleted user, as sentences.
+         *     `pending_steps` the remaining steps for a disabled, enabled or deleted user, as sentences.
          *     `home_tasks`: the tasks for which the portal has commands. `known_uid`: the number stored by the
          *     portal; if `uid` differs, the user cannot log in until it has been confirmed. `primary_group` is
          *     the name of the group with the number `gid`, null if there is none.
@@ -8709,14 +8709,12 @@ export interface components {
             /** Admitted */
             admitted: boolean | null;
             capabilities: components["schemas"]["CapabilitiesOut"];
-            /** Closed At */
-            closed_at: string | null;
-            /** Closing */
-            closing: string[];
             /** Created At */
             created_at: string | null;
             /** Deleted At */
             deleted_at: string | null;
+            /** Deprovisioned At */
+            deprovisioned_at: string | null;
             /** Directory Problem */
             directory_problem: string | null;
             directory_role: components["schemas"]["Role"] | null;
@@ -8772,6 +8770,8 @@ export interface components {
             missing_since: string | null;
             /** Must Change Password */
             must_change_password: boolean;
+            /** Pending Steps */
+            pending_steps: string[];
             /** Primary Group */
             primary_group: string | null;
             readiness: components["schemas"]["ReadinessOut"];

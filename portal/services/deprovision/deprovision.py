@@ -2,7 +2,7 @@
 
 A loop over the users with pending work: end their sessions and TensorBoards, and their jobs as
 decided; delete them in JupyterHub, which also revokes their hub tokens; update the directory. Each
-step is idempotent and is retried without an answer. `closed_at` is set once everything was
+step is idempotent and is retried without an answer. `deprovisioned_at` is set once everything was
 verified. For deleted users the home directory and the directory entry follow, and last the user
 name is released, once no running job carries it.
 
@@ -20,7 +20,7 @@ from sqlalchemy import and_, delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.background.keyed_tasks import KeyedTasks
-from portal.background.notifier import CLOSING, HOMES, RECONCILE
+from portal.background.notifier import DEPROVISION, HOMES, RECONCILE
 from portal.context import AppContext
 from portal.db import Database, utcnow
 from portal.directory.contract import DirectoryUser
@@ -67,7 +67,7 @@ RETIRED = "~"
 Step = Callable[[User], Awaitable[None]]
 
 _HAS_PENDING_WORK = or_(
-    and_(User.disabled_at.is_not(None), User.closed_at.is_(None)),
+    and_(User.disabled_at.is_not(None), User.deprovisioned_at.is_(None)),
     User.directory_wants.is_not(None),
 )
 
@@ -118,7 +118,7 @@ class Deprovisioning:
     def __init__(self, context: AppContext) -> None:
         self._context = context
         self._acts = KeyedTasks(
-            lambda: context.notifier.notify(CLOSING), context.metrics.background_failures, AGAIN
+            lambda: context.notifier.notify(DEPROVISION), context.metrics.background_failures, AGAIN
         )
         # By user id: `disabled_at` of the users already deleted in JupyterHub.
         self._hub_forgot: dict[str, datetime] = {}
@@ -135,7 +135,7 @@ class Deprovisioning:
             users = list((await db.scalars(select(User).where(_HAS_PENDING_WORK))).all())
         self._hub_forgot = {u.id: at for u in users if (at := self._hub_forgot.get(u.id))}
         for user in users:
-            if user.disabled_at is not None and user.closed_at is None:
+            if user.disabled_at is not None and user.deprovisioned_at is None:
                 await self._deprovision(user, now)
             else:
                 self._start_directory_step(user, now)
@@ -186,7 +186,7 @@ class Deprovisioning:
             row = await db.scalar(select(User).where(*same, User.directory_wants.is_(None)))
             if row is None:
                 return  # enabled, or deleted, since this was read
-            row.closed_at, row.closing_problem = utcnow(), None
+            row.deprovisioned_at, row.deprovision_problem = utcnow(), None
             record(db, Action.USER_CLOSED, actor=THE_PORTAL, target=user.username)
             await db.commit()
         log.info("a disabled user is deprovisioned", username=user.username)
@@ -201,11 +201,11 @@ class Deprovisioning:
             raise  # nothing that an administrator could fix
         except (PortalError, HubError) as error:
             words = error.detail if isinstance(error, PortalError) else HUB_AWAY
-            if words != user.closing_problem:
-                await self._update_row(user, closing_problem=words)
+            if words != user.deprovision_problem:
+                await self._update_row(user, deprovision_problem=words)
             raise
-        if user.closing_problem is not None:
-            await self._update_row(user, closing_problem=None)
+        if user.deprovision_problem is not None:
+            await self._update_row(user, deprovision_problem=None)
 
     async def _delete_in_hub(self, user: User) -> None:
         """Delete a user in JupyterHub, and with them all their tokens."""
@@ -252,7 +252,7 @@ class Deprovisioning:
         async with self._context.db.session() as db:
             await db.execute(update(User).where(User.id == user.id, same).values(**values))
             await db.commit()
-        self._context.notifier.notify(CLOSING)
+        self._context.notifier.notify(DEPROVISION)
 
     # --- deleting -----------------------------------------------------------------------------
 
@@ -272,8 +272,8 @@ class Deprovisioning:
         async with self._context.db.session() as db:
             row = await db.get_one(User, user.id)
             await _delete_personal_data(db, row)
-            row.deleted_at = row.closed_at = utcnow()
-            row.directory_wants = row.closing_problem = None
+            row.deleted_at = row.deprovisioned_at = utcnow()
+            row.directory_wants = row.deprovision_problem = None
             record(db, Action.USER_DELETED, actor=THE_PORTAL, target=user.username)
             await db.commit()
         log.info("someone was deleted", username=user.username)
@@ -382,13 +382,13 @@ _PENDING_IN_DIRECTORY = {
 }
 
 
-async def open_things(database: Database, user: User) -> Sequence[str]:
+async def list_pending_steps(database: Database, user: User) -> Sequence[str]:
     """Return the pending steps for a disabled, enabled or deleted user; empty once all are done.
 
     These are sentences for administrators.
     """
     pending: list[str] = []
-    if user.disabled_at is not None and user.closed_at is None:
+    if user.disabled_at is not None and user.deprovisioned_at is None:
         left = await still_open(database, user)
         for count, singular, plural in (
             (left.sessions, "session is", "sessions are"),
@@ -401,6 +401,6 @@ async def open_things(database: Database, user: User) -> Sequence[str]:
             pending.append("JupyterHub hasn't removed their account yet.")
     if user.directory_wants is not None:
         pending.append(_PENDING_IN_DIRECTORY[user.directory_wants])
-    if pending and user.closing_problem:
-        pending.append(user.closing_problem)
+    if pending and user.deprovision_problem:
+        pending.append(user.deprovision_problem)
     return pending

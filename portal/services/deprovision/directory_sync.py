@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import structlog
 from sqlalchemy import or_, select
 
-from portal.background.notifier import CLOSING
+from portal.background.notifier import DEPROVISION
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.directory.contract import DirectoryUser
@@ -136,7 +136,7 @@ class DirectorySync:
             name = user.username
             record(db, Action.USER_DISABLE, actor=THE_DIRECTORY, target=name, detail=detail)
             await db.commit()
-        self._context.notifier.notify(CLOSING, user.id)
+        self._context.notifier.notify(DEPROVISION, user.id)
 
     async def _clear_missing(self, user: User) -> None:
         async with self._context.db.session() as db:
@@ -152,7 +152,7 @@ class DirectorySync:
             await offboarding.let_in(db, row)
             record(db, Action.USER_ENABLE, actor=THE_DIRECTORY, target=user.username)
             await db.commit()
-        self._context.notifier.notify(CLOSING, user.id)
+        self._context.notifier.notify(DEPROVISION, user.id)
 
     async def _release_names(self) -> None:
         """Release the names of deleted users where possible."""

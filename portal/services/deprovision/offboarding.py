@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.background.notifier import CLOSING, RECONCILE
+from portal.background.notifier import DEPROVISION, RECONCILE
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.directory.contract import DirectoryUser
@@ -64,7 +64,7 @@ async def shut_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_
     """Disable a user in the portal, in the caller's transaction, and end all their logins."""
     user.disabled_at = user.disabled_at or utcnow()
     user.disabled_by, user.disabled_why, user.disabled_jobs = by_name[:100], why[:MAX_WHY], jobs
-    user.closed_at = None
+    user.deprovisioned_at = None
     await web_sessions.end_all(db, user.id)
 
 
@@ -91,7 +91,7 @@ async def enable(context: AppContext, username: str, by: By) -> None:
 async def let_in(db: AsyncSession, user: User) -> None:
     """Enable a user in the portal, in the caller's transaction."""
     user.disabled_at = user.disabled_by = user.disabled_why = user.disabled_jobs = None
-    user.closed_at = user.missing_since = None
+    user.deprovisioned_at = user.missing_since = None
     # A login that was in progress while they were disabled may have left something.
     await web_sessions.end_all(db, user.id)
 
@@ -204,4 +204,4 @@ def _refuse_during_deletion(user: User) -> None:
 
 def _notify(context: AppContext, user: User) -> None:
     """Wake the loops that apply the change, and the user's event streams, which then end."""
-    context.notifier.notify(CLOSING, user.id, RECONCILE)
+    context.notifier.notify(DEPROVISION, user.id, RECONCILE)

@@ -29,9 +29,13 @@ from tests.portal.migrations.rows import (
 
 RENAMED_TABLES = {"0021": ("group_leaders", "group_managers")}
 RENAMED_COLUMNS = {
-    "0022": ("session_uses", "told_at", "reported_at"),
-    "0024": ("benchmark_runs", "job_id", "batch_job_id"),
-    "0025": ("jobs", "advice", "suggestion"),
+    "0022": [("session_uses", "told_at", "reported_at")],
+    "0024": [("benchmark_runs", "job_id", "batch_job_id")],
+    "0025": [("jobs", "advice", "suggestion")],
+    "0035": [
+        ("users", "closed_at", "deprovisioned_at"),
+        ("users", "closing_problem", "deprovision_problem"),
+    ],
 }
 DROPPED = {"0019": ("tensorboards", "secret")}
 SEARCH = {
@@ -103,8 +107,7 @@ def expect(rows: Rows, revision: str, *, up: bool) -> Rows:
     if revision in RENAMED_TABLES:
         old, new = RENAMED_TABLES[revision] if up else reversed(RENAMED_TABLES[revision])
         expected[new] = expected.pop(old)
-    if revision in RENAMED_COLUMNS:
-        table, *names = RENAMED_COLUMNS[revision]
+    for table, *names in RENAMED_COLUMNS.get(revision, ()):
         old, new = names if up else reversed(names)
         for row in expected[table].values():
             row[new] = row.pop(old)

@@ -114,20 +114,20 @@ function Progress({ user }: { user: User }) {
       <div className={classes.progress} role="status">
         <Loader size="xs" aria-hidden="true" />
         <ul className={classes.sentences}>
-          {user.closing.map((step) => (
+          {user.pending_steps.map((step) => (
             <li key={step}>{translate(step)}</li>
           ))}
         </ul>
       </div>
     );
-  if (!user.disabled || !user.closed_at || user.deleted_at) return null;
+  if (!user.disabled || !user.deprovisioned_at || user.deleted_at) return null;
   const { jobs } = user.live;
   const jobsKept = user.disabled_jobs === 'leave' && jobs > 0;
   return (
     <p className={classes.quiet} role="status">
       {jobsKept ? (
         <Trans>
-          All their access ended <Time at={user.closed_at} />, except for{' '}
+          All their access ended <Time at={user.deprovisioned_at} />, except for{' '}
           <Plural
             value={jobs}
             one="one job that is left to end by itself"
@@ -137,7 +137,7 @@ function Progress({ user }: { user: User }) {
         </Trans>
       ) : (
         <Trans>
-          All their access ended <Time at={user.closed_at} />.
+          All their access ended <Time at={user.deprovisioned_at} />.
         </Trans>
       )}
     </p>

@@ -127,9 +127,9 @@ describe('actions for a user', () => {
     disabled_why: null,
     disabled_at: null,
     disabled_jobs: null,
-    closed_at: null,
+    deprovisioned_at: null,
     directory_wants: null,
-    closing: [],
+    pending_steps: [],
     known_uid: 20010,
     created_at: null,
     second_factor: false,
@@ -170,7 +170,7 @@ describe('actions for a user', () => {
     expect(isLeaving(user)).toBe(false);
     expect(isLeaving({ deleted_at: null, directory_wants: 'deleted' })).toBe(true);
     expect(isDeprovisioning(user)).toBe(false);
-    expect(isDeprovisioning({ closing: ['1 session is being ended.'] })).toBe(true);
+    expect(isDeprovisioning({ pending_steps: ['1 session is being ended.'] })).toBe(true);
   });
 
   it('detects another uid with the same name', () => {

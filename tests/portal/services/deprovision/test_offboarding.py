@@ -88,7 +88,7 @@ async def test_nothing_works_at_the_next_request(
         assert (await bob.get("/tensorboard/00000000-0000-4000-8000-000000000000/")).status == 404
         assert (await program.get("/api/v1/jobs", headers=bearer)).status == 401
         shown = await closed(carol, "bob")
-        assert (shown["web_sessions"], shown["tokens"], shown["closing"]) == (0, 0, [])
+        assert (shown["web_sessions"], shown["tokens"], shown["pending_steps"]) == (0, 0, [])
         assert (shown["disabled_in_directory"], shown["disabled_why"]) == (True, "left")
         assert hub.forgotten == ["bob"]
         again = await bob.login("bob")
@@ -133,9 +133,9 @@ async def test_deprovisioning_waits_for_the_hub_and_reports_it(
     hub.away = True
     await disable(carol, "p1901")
     shown = await wait_for_user(carol, "p1901", lambda one: not one["directory_wants"])
-    assert shown["closed_at"] is None
-    shown = await wait_for_user(carol, "p1901", lambda one: len(one["closing"]) == 2)
-    assert "JupyterHub" in shown["closing"][0]
+    assert shown["deprovisioned_at"] is None
+    shown = await wait_for_user(carol, "p1901", lambda one: len(one["pending_steps"]) == 2)
+    assert "JupyterHub" in shown["pending_steps"][0]
     hub.away = False
     await closed(carol, "p1901")
 
@@ -154,11 +154,11 @@ async def test_jobs_end_or_are_left_and_sessions_end(here: Portal, carol: Browse
             await asyncio.sleep(0.05)
     assert await wanted(here, running) is Wanted.RUN
     shown = (await carol.get(f"{USERS}/p1902")).body
-    assert shown["closing"][:2] == ["1 session is being ended.", "1 job is being ended."]
+    assert shown["pending_steps"][:2] == ["1 session is being ended.", "1 job is being ended."]
     await end(here, session, waiting)
     await closed(carol, "p1902")
     answer = await disable(carol, "p1902", jobs="cancel")  # the administrator changes the decision
-    assert answer.body["closed_at"] is None
+    assert answer.body["deprovisioned_at"] is None
     await until(
         lambda: wanted(here, running),
         "the job is stopped",
@@ -203,7 +203,7 @@ async def test_while_the_directory_is_silent(here: Portal, carol: Browser) -> No
             answer = await disable(carol, "heidi")
             assert answer.status == 200, answer
             assert (await heidi.get("/api/v1/me")).status == 401
-            await wait_for_user(carol, "heidi", lambda one: len(one["closing"]) >= 2)
+            await wait_for_user(carol, "heidi", lambda one: len(one["pending_steps"]) >= 2)
         await closed(carol, "heidi")
     await enable(carol, "heidi")
     await wait_for_user(carol, "heidi", lambda one: not one["directory_wants"])
@@ -261,7 +261,7 @@ async def test_the_name_stays_while_slurm_has_jobs_of_that_name(here: Portal) ->
     now = utcnow()
     async with here.context.db.session() as db:
         gone = User(username="ghost", display_name="G", disabled_at=now, deleted_at=now)
-        gone.closed_at = now
+        gone.deprovisioned_at = now
         db.add(gone)
         await db.commit()
     assert not await deprovision.retire(context, gone.id), "no look yet"
@@ -286,7 +286,7 @@ async def test_it_is_open_while_slurm_shows_what_is_to_end(
     assert (await disable(carol, name, jobs)).status == 200
     async with asyncio.timeout(WAIT_S):
         while 9 not in slurm.cancelled:
-            assert (await row(here, name)).closed_at is None
+            assert (await row(here, name)).deprovisioned_at is None
             await asyncio.sleep(0.05)
     slurm.shown[9] = replace(running, state=JobPhase.ENDED)
     await context.watcher.refresh()

@@ -376,7 +376,7 @@ class TestWhatIsShared:
         await shares.run(update(User).where(alice).values(disabled_at=utcnow()))
         assert (await shares.status(shares.bob), await shares.listed(shares.bob)) == (404, [])
         await shares.closed("alice")
-        await shares.run(update(User).where(alice).values(disabled_at=None, closed_at=None))
+        await shares.run(update(User).where(alice).values(disabled_at=None, deprovisioned_at=None))
         theirs = await shares.bob.get(theirs_at, headers=PAGE)
         assert (theirs.status, "Ask alice to start it." in theirs.body) == (424, True)
 
