@@ -63,7 +63,13 @@ def test_found_compared_cancelled_and_removed(portal: Live, alice: Page) -> None
 def filter_and_return(portal: Live, page: Page) -> None:
     """The filter is part of the address, so that a link and a reload show the same jobs."""
     page.goto(f"{portal.base_url}/jobs")
-    page.get_by_label("Find by name or Slurm job number").fill(NAME)
+    find = page.get_by_label("Find by name or Slurm job number")
+    find.fill("no such job")
+    expect(page.get_by_text("No matching jobs.")).to_be_visible()
+    find.fill("no such job either")  # not yet searched for
+    page.get_by_role("link", name="Show all jobs").click()
+    expect(find).to_have_value("")
+    find.fill(NAME)
     expect(jobs_called(page, NAME)).to_have_count(4)
     page.get_by_role("navigation", name="State").get_by_role("link", name="Completed").click()
     page.get_by_label("Template", exact=True).select_option("Training with NumPy")

@@ -11,20 +11,45 @@ interface Props {
 }
 
 const TYPED_MS = 250;
+const discards = new Set<() => void>();
+
+/** Discard what was typed but not yet searched for: for actions that show everything. */
+export function discardTypedSearches(): void {
+  for (const discard of discards) discard();
+}
 
 /** A field that searches while the user types, shortly after the last key. */
 export function SearchField({ label, placeholder, value, onSearch, className }: Props) {
   const [text, setText] = useState(value);
   const search = useRef(onSearch);
   search.current = onSearch;
-  // Apply a search that changed elsewhere (a link, "back"); a trailing space stays.
-  useEffect(() => setText((typed) => (typed.trim() === value ? typed : value)), [value]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only typing starts a search
+  // Show a search that changed elsewhere (a link, "back"). When one of the field's own appears in the
+  // address, the user may have typed on.
+  const started = useRef<string[]>([]);
+  const applied = useRef(value);
+  useEffect(() => {
+    if (value === applied.current) return;
+    applied.current = value;
+    const own = started.current.indexOf(value);
+    started.current.splice(0, own < 0 ? started.current.length : own + 1);
+    if (own < 0) setText(value);
+  }, [value]);
+  useEffect(() => {
+    const discard = (): void => {
+      started.current = [];
+      setText(applied.current);
+    };
+    discards.add(discard);
+    return () => void discards.delete(discard);
+  }, []);
   useEffect(() => {
     if (text.trim() === value) return;
-    const timer = window.setTimeout(() => search.current(text.trim()), TYPED_MS);
+    const timer = window.setTimeout(() => {
+      started.current.push(text.trim());
+      search.current(text.trim());
+    }, TYPED_MS);
     return () => window.clearTimeout(timer);
-  }, [text]);
+  }, [text, value]);
   return (
     <TextInput
       className={className}

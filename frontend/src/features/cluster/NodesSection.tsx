@@ -2,8 +2,9 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { SegmentedControl, Skeleton } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { useCallback, useState } from 'react';
+import { useCallback } from 'react';
 import type { Cluster } from '@/api/types';
+import { discardTypedSearches } from '@/ui/SearchField';
 import classes from './Cluster.module.css';
 import { NodeDetails } from './NodeDetails';
 import { NodeFilters } from './NodeFilters';
@@ -31,9 +32,8 @@ export function NodesSection({ cluster, nodes, search }: Props) {
     (node: string | undefined): void => go((now) => withChange(now, { node })),
     [go],
   );
-  const [cleared, setCleared] = useState(0);
   const clear = (): void => {
-    setCleared(cleared + 1);
+    discardTypedSearches();
     go(unfiltered(search));
   };
   const showView = (view: View): void =>
@@ -55,8 +55,7 @@ export function NodesSection({ cluster, nodes, search }: Props) {
           ]}
         />
       </div>
-      {/* A search that was typed just before must not follow the click that clears the filters. */}
-      <NodeFilters key={cleared} cluster={cluster} count={nodes.matching} search={search} go={go} />
+      <NodeFilters cluster={cluster} count={nodes.matching} search={search} go={go} />
       <div className={classes.split} data-open={search.node !== undefined}>
         {nodes.matching === undefined ? (
           <Skeleton height={360} radius="lg" aria-label={t`Loading`} />

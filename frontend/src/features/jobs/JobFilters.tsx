@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, Suspense } from 'react';
 import { locale } from '@/i18n';
 import { lazyPart } from '@/ui/lazyPart';
-import { SearchField } from '@/ui/SearchField';
+import { discardTypedSearches, SearchField } from '@/ui/SearchField';
 import { columnLabel } from './columns';
 import classes from './JobFilters.module.css';
 import { isFiltered, type JobsSearch, NO_TEMPLATE, readJobsSearch } from './search';
@@ -84,6 +84,7 @@ export function JobFilters({ search, titles, withOrder, children }: Props) {
           variant="subtle"
           color="gray"
           onClick={() => {
+            discardTypedSearches();
             const { order, by, group } = search;
             const kept = readJobsSearch({ order, by, group });
             void navigate({ to: '/jobs', search: kept });

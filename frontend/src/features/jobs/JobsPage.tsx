@@ -9,6 +9,7 @@ import cardClasses from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
+import { discardTypedSearches } from '@/ui/SearchField';
 import { TryAgain } from '@/ui/TryAgain';
 import { columnLabel, shownColumns } from './columns';
 import { JobCard } from './JobCard';
@@ -232,7 +233,7 @@ function NoneFound() {
         <Text>
           <Trans>No matching jobs.</Trans>
         </Text>
-        <Button component={Link} to="/jobs" variant="default">
+        <Button component={Link} to="/jobs" variant="default" onClick={discardTypedSearches}>
           <Trans>Show all jobs</Trans>
         </Button>
       </Stack>

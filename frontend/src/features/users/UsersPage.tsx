@@ -14,7 +14,7 @@ import choice from '@/ui/ChoiceLinks.module.css';
 import { Icon } from '@/ui/icons';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
-import { SearchField } from '@/ui/SearchField';
+import { discardTypedSearches, SearchField } from '@/ui/SearchField';
 import { TryAgain } from '@/ui/TryAgain';
 import { FILTERS } from './filters';
 import { noMatchText, usersText } from './labels';
@@ -150,7 +150,7 @@ function NoMatch({ search }: { search: UsersSearch }) {
           : t`No user has “${text}” in their name, user name or mail address.`}
       </span>
       {(text !== '' || search.state !== 'all') && (
-        <Button component={Link} to="/admin/users" variant="default">
+        <Button component={Link} to="/admin/users" variant="default" onClick={discardTypedSearches}>
           <Trans>Show everyone</Trans>
         </Button>
       )}

@@ -94,7 +94,8 @@ export function missingCapabilities({ missing }: Pick<Capabilities, 'missing'>):
 }
 
 /** Return whether deprovisioning of this user is still in progress. */
-export const isDeprovisioning = (user: Pick<User, 'pending_steps'>): boolean => user.pending_steps.length > 0;
+export const isDeprovisioning = (user: Pick<User, 'pending_steps'>): boolean =>
+  user.pending_steps.length > 0;
 
 /** Return whether the directory's uid for the name differs from the one the portal knows. */
 export const hasChangedUid = (
