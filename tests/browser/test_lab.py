@@ -1,15 +1,10 @@
-"""The portal inside JupyterLab: remaining time, extension, idleness, and links out of it.
-
-All in the user's language.
-"""
+"""The portal inside JupyterLab: remaining time, extension, jobs, and links out of it."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Any
@@ -18,12 +13,11 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser import jupyterlab as jl
+from tests.browser.lab_session import MINUTES, SESSION, Started, choose, left, started
 from tests.browser.scenes import SMALL, Api
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
-SESSION = f"lab-{token_hex(2)}"
-MINUTES = 14  # less than 15 minutes: the warning is shown at once
 SLOW_S = 120
 NOTEBOOK = {
     "cells": [
@@ -40,57 +34,6 @@ NOTEBOOK = {
     "nbformat": 4,
     "nbformat_minor": 5,
 }
-IDLE_MINUTES = 0.2  # two measurements of the node program
-
-
-@dataclass(frozen=True)
-class Started:
-    """A session with access to the portal's API."""
-
-    context: BrowserContext
-    api: str
-    id: str
-
-    def now(self) -> Any:
-        return self.context.request.get(f"{self.api}/sessions/{self.id}").json()
-
-    def expires_at(self) -> datetime:
-        return datetime.fromisoformat(self.now()["expires_at"])
-
-
-@contextmanager
-def reading(context: BrowserContext, api: str, language: str | None) -> Iterator[None]:
-    """Set the logged-in user's language, and reset it afterwards in any case."""
-    chosen = f"{api}/me/preferences"
-    assert context.request.patch(chosen, data={"language": language}).ok
-    try:
-        yield
-    finally:
-        context.request.patch(chosen, data={"language": None})
-
-
-@contextmanager
-def started(
-    portal: Live, chromium: Browser, minutes: int, language: str | None = None
-) -> Iterator[Started]:
-    """A session of alice's, with this language."""
-    context = chromium.new_context(extra_http_headers={"Origin": portal.base_url})
-    api = f"{portal.base_url}/api/v1"
-    login = {"username": "alice", "password": portal.users["alice"]}
-    assert context.request.post(f"{api}/login", data=login).ok
-    with closing(context), reading(context, api, language):
-        wanted = {"time_limit_minutes": minutes, "memory_gb": 4}
-        made = context.request.post(
-            f"{api}/sessions", data={"environment": "python3", "name": SESSION, "resources": wanted}
-        )
-        assert made.ok, made.text()
-        session = Started(context, api, made.json()["id"])
-        try:
-            Api(context.request, portal.base_url).until(f"/sessions/{session.id}", "running")
-            yield session
-        finally:
-            Api(context.request, portal.base_url).end(session.id)
-    portal.exec_as("alice", ["/bin/sh", "-c", "rm -f Untitled*.ipynb"])
 
 
 @pytest.fixture
@@ -98,34 +41,6 @@ def session(portal: Live, chromium: Browser) -> Iterator[Started]:
     """A session that ends soon."""
     with started(portal, chromium, MINUTES) as session:
         yield session
-
-
-@pytest.fixture
-def soon_idle(portal: Live) -> Iterator[None]:
-    """A portal that reports an idle session after the shortest possible time."""
-    settings = portal.state / "etc/portal.toml"
-    before = settings.read_text()
-    settings.write_text(f"session_idle_warning_minutes = {IDLE_MINUTES}\n{before}")
-    restart(portal)
-    yield
-    settings.write_text(before)
-    restart(portal)
-
-
-def restart(portal: Live) -> None:
-    portal.stop("portal")
-    portal.start("portal")
-
-
-def left(lab: Page) -> Locator:
-    """Return the remaining time in the status bar."""
-    return lab.get_by_role("button", name=re.compile(r"left$"))
-
-
-def choose(lab: Page, item: str) -> None:
-    """Choose an item from the menu of the remaining time."""
-    left(lab).click()
-    lab.get_by_role("menuitem", name=item).click()
 
 
 def test_the_session_is_looked_after_from_within_jupyterlab(
@@ -310,63 +225,3 @@ def check_a_phone(lab: Page, url: str) -> None:
     box = lab.locator("#jp-main-dock-panel").bounding_box()
     assert box is not None
     assert box["width"] > 300
-
-
-@pytest.mark.usefixtures("soon_idle")
-def test_idle_session_warns_until_something_runs(
-    portal: Live, context: BrowserContext, log_in: LogIn, chromium: Browser
-) -> None:
-    lab = context.new_page()
-    log_in(lab, "alice")
-    with started(portal, chromium, minutes=60) as session:
-        url = session.now()["url"]
-        jl.open_launcher(lab, url)
-        warning = lab.get_by_role("alert").filter(has_text="Nothing has run here for")
-        expect(warning).to_contain_text("CPU")
-        with context.expect_page() as opened:
-            warning.get_by_role("button", name="Stop Session…").click()
-        page = opened.value
-        page.get_by_role("heading", name=SESSION, level=1).wait_for()
-        idle = page.get_by_text(re.compile(r"^Idle for"))
-        expect(idle).to_be_visible()
-        page.get_by_role("dialog").get_by_role("button", name="Keep it running").click()
-        expect(page.get_by_role("dialog")).to_have_count(0)
-        assert page.url == f"{portal.base_url}/sessions/{session.id}"
-        page.goto(portal.base_url)
-        expect(page.get_by_role("article").filter(has_text=SESSION).first).to_contain_text("Idle")
-
-        jl.open_launcher(lab, url)
-        warning.get_by_role("button", name="Keep It").click()
-        expect(warning).to_be_hidden()
-        with lab.expect_response(re.compile(r"/portal/session(\?|$)")) as received:
-            jl.open_launcher(lab, url)
-        assert received.value.json()["kept"], "the server remembers it for every tab"
-        left(lab).wait_for()
-        expect(warning).to_be_hidden()
-
-        jl.open_notebook(lab, "Python 3.11")
-        jl.run_cell(lab, "import time; time.sleep(3600)")
-        lab.get_by_text("Python 3.11 | Busy").first.wait_for()
-        lab.close()
-        expect(idle).to_be_hidden()  # it is waiting, but the cell is still running
-        assert session.now()["idle_since"] is None
-        assert session.now()["state"] == "running"
-
-
-def test_jupyterlab_speaks_the_language_of_the_portal(
-    portal: Live, context: BrowserContext, log_in: LogIn, chromium: Browser
-) -> None:
-    lab = context.new_page()
-    log_in(lab, "alice")
-    with started(portal, chromium, MINUTES, language="zh") as session:
-        with lab.expect_response(re.compile(r"/zh\.[\w-]+\.json$")) as sentences:
-            lab.goto(f"{session.now()['url']}lab?reset")
-        assert sentences.value.ok, "the portal's sentences come with it"
-        time_left = lab.get_by_role("button", name=re.compile(r"^剩余 1\d:\d\d 分钟$"))
-        time_left.click()
-        offered = lab.get_by_role("menu").get_by_role("menuitem")
-        expect(offered.filter(has_text="返回门户")).to_be_visible()
-        expect(offered.filter(has_text="延长 1 小时")).to_be_visible()
-        expect(lab.get_by_role("menuitem", name="会话", exact=True)).to_be_visible()
-        expect(lab.get_by_role("menuitem", name="文件", exact=True)).to_be_visible()
-        expect(lab.get_by_role("alert")).to_contain_text("请保存您的工作")
