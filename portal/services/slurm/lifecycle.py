@@ -77,11 +77,13 @@ def choose_copy(copies: Iterable[JobInfo]) -> JobInfo | None:
     )
 
 
-def awaits_accounting(info: JobInfo, now: datetime) -> bool:
+def awaits_accounting(info: JobInfo, now: datetime, answers_since: datetime | None = None) -> bool:
     """Return whether only squeue has reported the end yet, and accounting may soon report the
-    outcome.
+    outcome. A job may have ended long before `answers_since`, from when on Slurm has answered.
     """
-    fresh = info.end_time is not None and now - info.end_time < ACCOUNTING_PATIENCE
+    end_time = info.end_time
+    known_at = end_time and max(end_time, answers_since or end_time)
+    fresh = known_at is not None and now - known_at < ACCOUNTING_PATIENCE
     return info.state is JobPhase.ENDED and info.exit_code is None and fresh
 
 
@@ -119,10 +121,12 @@ def observe(
     explain: Explain = explain_queued,
     *,
     claim_checked: bool = False,
+    answers_since: datetime | None = None,
 ) -> Update:
     """Return the columns that follow from Slurm's report on the job.
 
-    `claim_checked`: its script has begun, so it is not submitted again.
+    `claim_checked`: its script has begun, so it is not submitted again. `answers_since`: see
+    `awaits_accounting`.
     """
     columns = _build_columns(job, info, now, explain)
     if isinstance(job, BatchJob | Session) and info.state is JobPhase.ENDED:
@@ -134,7 +138,7 @@ def observe(
     columns["claim_check_since"] = None
     stopping = {"state": JobState.STOPPING, "stale_since": None, "reason": None, "suggestion": None}
     stopping |= {key: columns[key] for key in ("job_id", "usage_due") if key in columns}
-    if awaits_accounting(info, now):
+    if awaits_accounting(info, now, answers_since):
         return stopping
     if not claim_checked and may_have_been_lost(job, info):
         return stopping | {"claim_check_since": job.claim_check_since or now}

@@ -155,7 +155,9 @@ class RowSync:
             info = last_job_info(self._context, job)
         if info is None or not lifecycle.is_ours(job, info):
             return self._handle_missing(job, now)
-        update = lifecycle.observe(job, info, now, self._explain)
+        update = lifecycle.observe(
+            job, info, now, self._explain, answers_since=watcher.answers_since
+        )
         unchanged = all(getattr(job, key) == value for key, value in update.items())
         return None if unchanged else update
 

@@ -43,6 +43,7 @@ def end(
         harness.slurm.shown[job_id], slurm_state=words[outcome], outcome=outcome,
         end_time=ended_at, **fields,
     )  # fmt: skip
+    harness.watcher.answers_since = ended_at
 
 
 async def settle(harness: ReconcileHarness, after: timedelta = timedelta(0)) -> None:

@@ -61,6 +61,16 @@ class TestEnd:
         found = lifecycle.observe(job(), ended, NOW + lifecycle.ACCOUNTING_PATIENCE)
         assert (found["state"], found["outcome"]) == (JobState.ENDED, Outcome.FAILED)
 
+    def test_end_before_slurm_answered_waits_for_accounting_too(self) -> None:
+        ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, end_time=NOW)
+        since = NOW + 10 * lifecycle.ACCOUNTING_PATIENCE
+        found = lifecycle.observe(job(), ended, since + SECOND, answers_since=since)
+        assert found["state"] is JobState.STOPPING
+        found = lifecycle.observe(
+            job(), ended, since + lifecycle.ACCOUNTING_PATIENCE, answers_since=since
+        )
+        assert found["state"] is JobState.ENDED
+
     def test_duplicate_copy_is_reported_as_such(self) -> None:
         ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=75, end_time=NOW)
         found = lifecycle.observe(job(), ended, NOW)
