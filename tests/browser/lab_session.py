@@ -78,3 +78,8 @@ def choose(lab: Page, item: str) -> None:
     """Choose an item from the menu of the remaining time."""
     left(lab).click()
     lab.get_by_role("menuitem", name=item).click()
+
+
+def return_to_tab(lab: Page) -> None:
+    """Make JupyterLab ask the portal at once, as it does when the user returns to its tab."""
+    lab.evaluate("document.dispatchEvent(new Event('visibilitychange'))")

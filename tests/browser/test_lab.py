@@ -13,7 +13,15 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser import jupyterlab as jl
-from tests.browser.lab_session import MINUTES, SESSION, Started, choose, left, started
+from tests.browser.lab_session import (
+    MINUTES,
+    SESSION,
+    Started,
+    choose,
+    left,
+    return_to_tab,
+    started,
+)
 from tests.browser.scenes import SMALL, Api
 from tests.live import Live
 
@@ -143,6 +151,7 @@ def check_the_panel(portal: Live, lab: Page, api: Api) -> None:
     script = f"#!/bin/bash\necho begins\nuntil [ -e ~/{wait} ]; do sleep 0.2; done\necho ends\n"
     job = submit(api, name, script=script)
     api.until(job, "running")
+    return_to_tab(lab)
     lab.keyboard.press("Alt+Shift+J")
     panel = lab.get_by_role("region", name="Jobs and Usage")
     memory = re.compile(r"^Memory in the last 15 min: now .*, highest .*, limit 4 GB$")
@@ -154,6 +163,7 @@ def check_the_panel(portal: Live, lab: Page, api: Api) -> None:
 
     portal.exec_as("alice", ["/bin/sh", "-c", f"touch ~/{wait}"])
     api.until(job, "ended")
+    return_to_tab(lab)
     ended = lab.get_by_role("alert").filter(has_text=f"{name}: Completed")
     expect(ended).to_be_visible(timeout=SLOW_S * 1000)
     row.get_by_role("button", name=f"Log of {name}").click()
@@ -167,6 +177,7 @@ def check_the_panel(portal: Live, lab: Page, api: Api) -> None:
 def cancel_a_job(api: Api, lab: Page, panel: Locator) -> None:
     name = f"unwanted-{token_hex(2)}"
     job = submit(api, name, script="#!/bin/bash\nsleep 600\n")
+    return_to_tab(lab)
     cancel = panel.get_by_role("button", name=f"Cancel {name}…")
     cancel.click(timeout=SLOW_S * 1000)  # once the list has it
     lab.get_by_role("button", name="Keep It Running").click()
@@ -185,6 +196,7 @@ def open_an_executed_notebook(portal: Live, api: Api, lab: Page) -> None:
     resources = {**SMALL, "memory_gb": 2}
     job = submit(api, stem, template="notebook", parameters=parameters, resources=resources)
     api.until(job, "ended")
+    return_to_tab(lab)
     ended = lab.get_by_role("alert").filter(has_text=f"{stem}: Completed")
     ended.get_by_role("button", name="Open Notebook").click(timeout=SLOW_S * 1000)
     tab = lab.get_by_role("tab", name=f"{stem}-out.ipynb")
