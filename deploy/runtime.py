@@ -13,9 +13,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy import lab_extension, version_folder
+from deploy import lab_extension, version_folder, virtualenv
 from deploy.version_folder import InstallRefused
 
+PYTHON = "/usr/bin/python3"
 DEPLOY_DIR = Path(__file__).resolve().parent
 SPAWNER = DEPLOY_DIR.parent / "spawner"
 SHIPPED = (DEPLOY_DIR / "requirements-runtime.lock", DEPLOY_DIR / "lab")
@@ -25,29 +26,44 @@ CHECKOUT = (
 )
 
 
-def make(link: Path, python: str = "/usr/bin/python3") -> Path:
+def make(link: Path, python: str = PYTHON) -> Path:
     """Point `link` to a folder with the current content, and return that folder.
 
     The folder is created unless it exists. Raises InstallRefused.
     """
-    lock, lab = SHIPPED if SHIPPED[0].is_file() else CHECKOUT
+    target = prepare(link, python)
+    version_folder.point(link, target.name)
+    return target
+
+
+def prepare(link: Path, python: str) -> Path:
+    """Return the folder with the current content, as `make` does, without changing the link."""
+    lock, lab = _find_sources()
     digest = _compute_digest(lock, lab, python)
-    return version_folder.install(link, digest, lambda target: _fill(target, lock, lab, python))
+    return version_folder.prepare(link, digest, lambda target: _fill(target, lock, lab, python))
+
+
+def locate(link: Path, python: str) -> Path:
+    """Return the folder that `prepare` returns; it may not exist. Raises InstallRefused."""
+    return version_folder.locate(link, _compute_digest(*_find_sources(), python))
+
+
+def find_python(link: Path) -> str:
+    """Return the Python of the present folder, or the default one if there is none."""
+    program = link / "bin/python3"
+    while program.is_symlink():
+        program = program.parent / program.readlink()
+        if not program.is_relative_to(link):
+            return str(program)
+    return PYTHON
+
+
+def _find_sources() -> tuple[Path, Path]:
+    return SHIPPED if SHIPPED[0].is_file() else CHECKOUT
 
 
 def _fill(target: Path, lock: Path, lab: Path, python: str) -> None:
-    pip = [str(target / "bin/python"), "-m", "pip", "--disable-pip-version-check", "install"]
-    commands = (
-        [python, "-m", "venv", "--clear", str(target)],
-        [*pip, "--quiet", "--require-hashes", "--no-deps", "-r", str(lock)],
-    )
-    for command in commands:
-        # readable for users, independent of the caller's umask
-        done = subprocess.run(command, check=False, umask=0o022)
-        if done.returncode != 0:
-            raise InstallRefused(
-                f"`{' '.join(command)}` failed: see the output above, then run this again."
-            )
+    virtualenv.create(target, python, [[*virtualenv.LOCKED, str(lock)]])
     (packages,) = target.glob("lib/python3*/site-packages")
     copy = packages / "spawner"
     shutil.copytree(SPAWNER, copy, ignore=shutil.ignore_patterns("__pycache__"))

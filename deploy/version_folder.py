@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+COMPLETE = ".complete"
+
 
 class InstallRefused(Exception):
     """The folder can't be installed; the message is one sentence with the reason."""
@@ -19,17 +21,40 @@ def install(link: Path, digest: str, fill: Callable[[Path], None]) -> Path:
 
     Raises InstallRefused, and what `fill` raises.
     """
+    target = prepare(link, digest, fill)
+    point(link, target.name)
+    return target
+
+
+def prepare(link: Path, digest: str, fill: Callable[[Path], None]) -> Path:
+    """Return LINK-DIGEST, which `fill` creates unless it exists; the link isn't changed.
+
+    Raises InstallRefused, and what `fill` raises.
+    """
+    target = locate(link, digest)
+    if not is_complete(target):
+        fill(target)
+        (target / COMPLETE).touch()
+    return target
+
+
+def locate(link: Path, digest: str) -> Path:
+    """Return the folder LINK-DIGEST, which may not exist. Raises InstallRefused."""
     if link.exists() and not link.is_symlink():
         raise InstallRefused(f"{link} exists and was not created by this command: move it away.")
-    target = link.with_name(f"{link.name}-{digest}")
-    if not (target / ".complete").is_file():
-        fill(target)
-        (target / ".complete").touch()
+    return link.with_name(f"{link.name}-{digest}")
+
+
+def is_complete(target: Path) -> bool:
+    return (target / COMPLETE).is_file()
+
+
+def point(link: Path, to: str) -> None:
+    """Point a link somewhere else, in one step."""
     fresh = link.with_name(f".{link.name}.new")
     fresh.unlink(missing_ok=True)
-    fresh.symlink_to(target.name)
+    fresh.symlink_to(to)
     fresh.replace(link)
-    return target
 
 
 def older(link: Path) -> list[Path]:

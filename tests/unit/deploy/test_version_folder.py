@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from deploy.version_folder import InstallRefused, install, older
+from deploy.version_folder import (
+    InstallRefused,
+    install,
+    is_complete,
+    locate,
+    older,
+    point,
+    prepare,
+)
 
 
 def test_the_link_leads_to_each_content_which_is_created_once(tmp_path: Path) -> None:
@@ -42,3 +50,14 @@ def test_what_this_command_did_not_create_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InstallRefused, match="was not created by this command"):
         install(link, "a", Path.mkdir)
     assert list(tmp_path.iterdir()) == [link]
+
+
+def test_a_folder_can_be_prepared_before_the_link_leads_there(tmp_path: Path) -> None:
+    link = tmp_path / "program"
+    install(link, "a", Path.mkdir)
+    target = prepare(link, "b", Path.mkdir)
+    assert target == locate(link, "b")
+    assert is_complete(target)
+    assert link.resolve() == tmp_path / "program-a"
+    point(link, target.name)
+    assert link.resolve() == target
