@@ -104,7 +104,7 @@ def migrate(
     settings = load()
     try:
         with startup.hold_exclusive_lock(settings):
-            before, after = asyncio.run(_migrate(settings, to))
+            before, after = asyncio.run(migrate_database(settings, to))
     except (BackupError, startup.StartRefused) as error:
         raise _refuse(error) from error
     if before == after:
@@ -113,7 +113,11 @@ def migrate(
         typer.echo(f"The database was migrated from {before or 'nothing'} to {after}.")
 
 
-async def _migrate(settings: Settings, to: str | None) -> tuple[str | None, str]:
+async def migrate_database(settings: Settings, to: str | None = None) -> tuple[str | None, str]:
+    """Migrate to this version's schema, or back to an older one; return both revisions.
+
+    Raises BackupError, StartRefused.
+    """
     database = startup.open_database(settings)
     try:
         schema = await startup.load_schema(database)

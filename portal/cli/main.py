@@ -27,12 +27,12 @@ from portal.cli import (
     usage,
     user_access,
 )
+from portal.cli.check_results import format_result
 from portal.cli.context import load
 from portal.health.command import check as run_checks
-from portal.health.result import CheckResult, ComponentState
+from portal.health.result import CheckResult
 from portal.server import PortalServer, server_config
 
-MAX_TEXT = 2000
 app = typer.Typer(
     help="The Data Scientist Portal's web service. Settings: PORTAL_CONFIG names a TOML file.",
     no_args_is_help=True,
@@ -98,7 +98,7 @@ def check(
     settings = load()
     results = [CheckResult("settings"), *asyncio.run(run_checks(settings, as_user))]
     for result in results:
-        typer.echo(_format_result(result))
+        typer.echo(format_result(result))
     if as_user is None:
         typer.echo("Nodes weren't checked. To check them as a user: portal check --as NAME")
     if any(result.problem for result in results):
@@ -110,27 +110,3 @@ def openapi() -> None:
     """Print the API's schema, which is deterministic."""
     json.dump(bare_app().openapi(), sys.stdout, indent=2, sort_keys=True, ensure_ascii=False)
     sys.stdout.write("\n")
-
-
-def _format_result(result: CheckResult) -> str:
-    name = _to_printable(result.name)
-    if result.state is ComponentState.UNKNOWN:
-        return f"ok      {name} ({_to_printable(result.text)})"
-    if result.state is ComponentState.OK:
-        return f"ok      {name}"
-    details = [f"        {_to_printable(detail)}" for detail in result.details]
-    return "\n".join(
-        [
-            f"FAILED  {name}: {_to_printable(result.text)}",
-            f"        → {result.suggestion}",
-            *details,
-        ]
-    )
-
-
-def _to_printable(text: str) -> str:
-    """Return printable text on one line: it may come from a user's job, which must not move the
-    cursor or fill the screen.
-    """
-    words = " ".join(text.split())[:MAX_TEXT]
-    return "".join(letter if letter.isprintable() else "?" for letter in words)

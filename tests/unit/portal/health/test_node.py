@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from portal.cli.main import MAX_TEXT, _format_result
+from portal.cli.check_results import MAX_TEXT, format_result
 from portal.config.settings import Settings
 from portal.health.checks.clocks import check_skew
 from portal.health.checks.node import MARK, NodeReport, _run_job, judge_report
@@ -202,7 +202,7 @@ def test_a_node_looks_without_failing(tmp_path: Path) -> None:
 def test_job_output_cannot_control_the_terminal(settings: Settings) -> None:
     forged = {"/opt/\x1b[2J\x9b8m" + "x" * 10_000: False}
     found = judge_report(settings, "alice", NodeReport(make_report(folders=forged)))
-    lines = [_format_result(one) for one in found]
+    lines = [format_result(one) for one in found]
     (line,) = [line for line in lines if "/opt/" in line]
     assert all(letter.isprintable() or letter == "\n" for letter in line)
     assert len(line) < 2 * MAX_TEXT

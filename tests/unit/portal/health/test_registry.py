@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from portal.cli.main import _format_result
+from portal.cli.check_results import format_result
 from portal.health import command
 from portal.health.registry import CHECKS, Component, HealthCheck, run_check
 from portal.health.result import CheckResult, ComponentState, failing, unknown
@@ -60,7 +60,7 @@ async def run_command(monkeypatch: pytest.MonkeyPatch, *checks: HealthCheck) -> 
     monkeypatch.setattr(command, "open_context", parts)
     monkeypatch.setattr(command, "CHECKS", checks)
     results = await command.check(HEALTH.settings)
-    return [line for result in results for line in _format_result(result).splitlines()]
+    return [line for result in results for line in format_result(result).splitlines()]
 
 
 async def test_the_command_line_prints_each_result(monkeypatch: pytest.MonkeyPatch) -> None:
