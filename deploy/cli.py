@@ -1,5 +1,5 @@
 """`portal secrets`, `runtime`, `vscode` and `system-files`: the parts of an installation besides
-the settings.
+the settings. `deploy.upgrade` has `portal upgrade`.
 
 docs/install.md has the order.
 """
@@ -15,9 +15,12 @@ import typer
 
 from deploy import front_door, system, version_folder
 from deploy import runtime as runtimes
+from deploy.upgrade.command import upgrade
 from deploy.vscode import install as vscode_install
 from portal.cli.context import REFUSED, load, print_settings_error
 from portal.config.settings import MIN_SECRET_LENGTH, Settings, SettingsError, read_settings
+
+__all__ = ["runtime", "secrets", "system_files", "upgrade", "vscode"]
 
 PortalAccount = Annotated[str, typer.Option(help="Account that runs the portal.")]
 HubAccount = Annotated[str, typer.Option(help="Account that runs JupyterHub.")]

@@ -30,6 +30,9 @@ from portal.services.sessions.gate import host_port, portal_address
 from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 
 DEPLOY_DIR = Path(__file__).resolve().parent
+OWN_PREFIX = Path(sys.prefix)
+APP_LINK = "portal-app"
+"""The link that `portal upgrade` keeps beside the virtualenvs, to the one that the units run."""
 UNITS = Path("/etc/systemd/system")
 SUDOERS = Path("/etc/sudoers.d/portal")
 UNIT_NAMES = (
@@ -42,6 +45,12 @@ UNIT_NAMES = (
     "portal-backup.timer",
 )
 HOME_SETTINGS = ("home_command", "home_archive_command", "home_delete_command")
+
+
+def stable_prefix(prefix: Path) -> Path:
+    """Return the link that leads to this virtualenv, or its own path if there is none."""
+    link = prefix.with_name(APP_LINK)
+    return link if link.is_symlink() and link.resolve() == prefix.resolve() else prefix
 
 
 class SystemFilesRefused(Exception):
@@ -61,13 +70,14 @@ class ServiceAccounts:
 class Installation:
     """The settings, their file, and the locations of everything else.
 
-    `prefix` is the virtualenv that the units run.
+    `prefix` is the virtualenv that the units run, by its link if there is one: to point the link
+    to another virtualenv then changes what all units run.
     """
 
     settings: Settings
     config: Path
     accounts: ServiceAccounts = ServiceAccounts()
-    prefix: Path = Path(sys.prefix)
+    prefix: Path = field(default_factory=lambda: stable_prefix(OWN_PREFIX))
     hub_dir: Path = Path("/var/lib/portal-hub")
     nginx_dir: Path = Path("/var/lib/portal-nginx")
     backup_dir: Path = Path("/var/backups/portal")
@@ -144,7 +154,7 @@ def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
         "prefix": site.prefix,
         "hub_dir": site.hub_dir,
         "hub_config": hub_config(site),
-        "jupyterhub_config": DEPLOY_DIR / "jupyterhub_config.py",
+        "jupyterhub_config": _below_prefix(site, DEPLOY_DIR / "jupyterhub_config.py"),
         "nginx_dir": site.nginx_dir,
         "nginx": " ".join([program, *nginx.command(door)[1:]]),
         "low_port": low,
@@ -175,6 +185,12 @@ def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
         autoescape=False,  # noqa: S701 - no HTML
     )
     return {name: environment.get_template(f"systemd/{name}").render(values) for name in UNIT_NAMES}
+
+
+def _below_prefix(site: Installation, file: Path) -> Path:
+    """Return the path of a file of this package as the units reach it."""
+    own = OWN_PREFIX.resolve()
+    return site.prefix / file.relative_to(own) if file.is_relative_to(own) else file
 
 
 def as_root(settings: Settings) -> list[str]:

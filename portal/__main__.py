@@ -6,10 +6,13 @@ The only module of `portal` that imports `deploy`, which knows the portal's sett
 from deploy import cli as installation
 from portal.cli.main import app
 
+__all__ = ["app", "main"]
+
 app.command()(installation.secrets)
 app.command()(installation.runtime)
 app.command()(installation.vscode)
 app.command()(installation.system_files)
+app.command()(installation.upgrade)
 
 
 def main() -> None:

@@ -392,3 +392,15 @@ def test_the_hub_asks_other_portals_on_its_own_host_only(tmp_path: Path) -> None
     hub = tomllib.loads(files(site(tmp_path, portals=portals))[config].text)
     assert hub["portal_url"] == "http://127.0.0.1:8001"
     assert hub["other_portal_urls"] == ["http://127.0.0.1:8003"]
+
+
+def test_units_run_the_virtualenv_by_its_link_if_there_is_one(tmp_path: Path) -> None:
+    prefix = tmp_path / "portal-app-1"
+    prefix.mkdir()
+    assert system.stable_prefix(prefix) == prefix
+    link = tmp_path / "portal-app"
+    link.symlink_to(tmp_path)
+    assert system.stable_prefix(prefix) == prefix
+    link.unlink()
+    link.symlink_to(prefix)
+    assert system.stable_prefix(prefix) == link

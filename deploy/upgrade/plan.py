@@ -1,0 +1,87 @@
+"""What an upgrade will change: the new version's files and links on the present installation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from deploy import front_door, runtime, system
+from deploy.upgrade import UpgradeRefused, database
+from deploy.upgrade.installed import COMMAND_LINK, Installed
+from deploy.upgrade.journal import Journal, JournalStore, LinkChange, Listen
+from portal import __version__
+from portal.backup import revisions
+from portal.config.settings import Settings
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`site` is the new version's installation, `new` its virtualenv."""
+
+    installed: Installed
+    site: system.Installation
+    new: Path
+
+    @property
+    def settings(self) -> Settings:
+        return self.site.settings
+
+    @property
+    def backup_dir(self) -> Path:
+        return self.installed.below_root(self.site.backup_dir)
+
+
+def build_plan(installed: Installed, settings: Settings, listen: Listen, new: Path) -> Plan:
+    """Return the plan. The units run the virtualenv by a link beside it. Raises UpgradeRefused."""
+    link = new.with_name(system.APP_LINK)
+    if link.exists() and not link.is_symlink():
+        raise UpgradeRefused(
+            f"{link} has to be a link to the version in use: move the folder there away."
+        )
+    listeners = front_door.Listen(*listen)
+    site = system.Installation(
+        settings, installed.config, installed.accounts, prefix=link, listen=listeners
+    )
+    return Plan(installed, site, new)
+
+
+def begin(plan: Plan, store: JournalStore, *, has_settings: bool = False) -> Journal:
+    """Create the nodes' runtime, keep the present files, and record that the upgrade begins."""
+    link = plan.settings.runtime_dir
+    typer.echo(f"Runtime of the nodes beside {link}.")
+    made = runtime.prepare(link, runtime.find_python(link))
+    installed, site = plan.installed, plan.site
+    journal = Journal(
+        old=installed.prefix,
+        old_version=installed.version,
+        old_revision=database.check_usable(plan.settings),
+        new=plan.new,
+        new_version=__version__,
+        new_revision=revisions.head(),
+        config=installed.config,
+        accounts=installed.accounts,
+        listen=(site.listen.public, site.listen.notebooks, site.listen.tensorboards),
+        links=(
+            _change_link(site.prefix, str(plan.new)),
+            *_change_command(installed, site.prefix),
+            _change_link(link, made.name),
+        ),
+        created=store.keep_former(system.files(site), installed.root),
+        has_settings=has_settings,
+    )
+    return store.record(journal)
+
+
+def _change_link(link: Path, after: str) -> LinkChange:
+    before = str(link.readlink()) if link.is_symlink() else None
+    return LinkChange(link=link, before=before, after=after)
+
+
+def _change_command(installed: Installed, prefix: Path) -> tuple[LinkChange, ...]:
+    """Return the change of /usr/local/bin/portal, if it is a link to the version in use."""
+    link, program = installed.below_root(COMMAND_LINK), installed.prefix / "bin/portal"
+    if not link.is_symlink() or link.resolve() != program.resolve():
+        return ()
+    return (_change_link(link, str(prefix / "bin/portal")),)

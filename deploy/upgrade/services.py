@@ -1,0 +1,62 @@
+"""The portal's systemd units: to stop them for a change, and to start them after it.
+
+nginx runs throughout, so that browsers get its page that explains a short interruption.
+"""
+
+from __future__ import annotations
+
+import subprocess
+
+from deploy.upgrade import UpgradeRefused
+
+CHANGED = ("portal.socket", "portal.service", "portal-hub.service")
+FRONT = "portal-nginx.service"
+
+
+def find_inactive() -> list[str]:
+    """Return the units that don't run, each with its state."""
+    units = (*CHANGED, FRONT)
+    states = _run("is-active", *units).stdout.split()
+    return [
+        f"{unit} is {state}" for unit, state in zip(units, states, strict=True) if state != "active"
+    ]
+
+
+def stop() -> None:
+    """Stop everything that uses the database or the virtualenv. Raises UpgradeRefused."""
+    _require("stop", *CHANGED)
+
+
+def start(*, restart_front: bool = False) -> None:
+    """Start what `stop` stopped, and let nginx read its configuration. Raises UpgradeRefused."""
+    _require("start", *CHANGED)
+    _require("restart" if restart_front else "reload-or-restart", FRONT)
+
+
+def reload_units() -> None:
+    """Let systemd read its unit files. Raises UpgradeRefused."""
+    _require("daemon-reload")
+
+
+def _require(*words: str) -> None:
+    done = _run(*words)
+    if done.returncode != 0:
+        command = " ".join(["systemctl", *words])
+        reason = " ".join(done.stderr.split())[:300] or f"status {done.returncode}"
+        raise UpgradeRefused(
+            f"`{command}` failed: {reason} See the last lines of each unit in `systemctl status "
+            "'portal*'`."
+        )
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["systemctl", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise UpgradeRefused(f"systemctl can't be run: {error.strerror}.") from error

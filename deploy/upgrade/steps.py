@@ -1,0 +1,227 @@
+"""The steps of an upgrade, and the way back.
+
+Each step may be repeated. Its name is recorded before it begins, so that the next run knows where a
+kill happened. From the switch on, a repeated run goes forward; before it, the run starts again with
+a new backup, because the old version may have served in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from deploy import system, version_folder
+from deploy.upgrade import UpgradeRefused, database, health, new_settings, services
+from deploy.upgrade.installed import Installed
+from deploy.upgrade.journal import Journal, JournalStore, Step, read_file
+from deploy.upgrade.plan import Plan
+from portal.config.settings import Settings
+from portal.db import sqlite_file
+
+FRONT_UNIT = system.UNITS / services.FRONT
+
+
+class RolledBack(UpgradeRefused):
+    """A step failed, and the old version runs again."""
+
+
+class RollbackFailed(UpgradeRefused):
+    """Neither version runs; the next run continues the rollback."""
+
+
+@dataclass
+class Upgrade:
+    """An upgrade in progress."""
+
+    plan: Plan
+    store: JournalStore
+    journal: Journal
+    wait_s: float = health.WAIT_S
+
+    @property
+    def settings(self) -> Settings:
+        return self.plan.settings
+
+    @property
+    def installed(self) -> Installed:
+        return self.plan.installed
+
+    def finish(self) -> None:
+        """Run the steps that are left. Raises RolledBack or RollbackFailed."""
+        if self.journal.step is Step.ROLLBACK:
+            raise self._roll_back()
+        step = Step.STOP
+        try:
+            services.stop()
+            for step, run in self._list_steps(self._find_next_step()):
+                self.journal = self.store.record(self.journal, step=step)
+                run()
+        except BaseException as error:
+            raise self._roll_back(error, step) from error
+        self._end()
+
+    def _find_next_step(self) -> Step:
+        """Return where a run continues: all services are stopped now."""
+        journal = self.journal
+        if journal.step in {Step.SWITCH, Step.START, Step.HEALTH}:
+            return journal.step
+        is_migrated = database.load_schema(self.settings).revision == journal.new_revision
+        changes = journal.old_revision != journal.new_revision
+        return Step.MIGRATE if is_migrated and changes else Step.BACKUP
+
+    def _list_steps(self, first: Step) -> list[tuple[Step, Callable[[], None]]]:
+        steps: dict[Step, Callable[[], None]] = {
+            Step.BACKUP: self._back_up,
+            Step.MIGRATE: self._migrate,
+            Step.SWITCH: self._switch,
+            Step.START: self._start,
+            Step.HEALTH: self._wait_until_healthy,
+        }
+        if first is Step.HEALTH:
+            first = Step.START  # the services were stopped
+        names = list(steps)
+        return [(name, steps[name]) for name in names[names.index(first) :]]
+
+    # --- forward
+
+    def _back_up(self) -> None:
+        file = database.name_backup(self.plan.backup_dir, "before-upgrade")
+        _report(f"Backup to {file}.")
+        database.back_up(self.settings, self.journal.config, file)
+        self.journal = self.store.record(self.journal, backup=file)
+
+    def _migrate(self) -> None:
+        before, after = self.journal.old_revision, self.journal.new_revision
+        _report(f"Migration of the database from {before} to {after}.")
+        database.migrate(self.settings)
+
+    def _switch(self) -> None:
+        _report(f"Switch from {self.journal.old} to {self.journal.new}.")
+        system.make_folders(
+            [
+                (self.installed.below_root(path), owner, mode)
+                for path, owner, mode in system.folders(self.plan.site)
+            ]
+        )
+        system.write_files(system.files(self.plan.site), self.installed.root)
+        if self.journal.has_settings:
+            new_settings.put(self.journal.config, self.store.folder)
+        for change in self.journal.links:
+            _point(change.link, change.after)
+        services.reload_units()
+
+    def _start(self) -> None:
+        _report("Start of the portal and JupyterHub.")
+        self.journal = self.store.record(self.journal, served=True)
+        services.start(restart_front=self._is_front_unit_changed())
+
+    def _wait_until_healthy(self) -> None:
+        _report(f"Health check at {self.settings.public_url}.")
+        health.wait_until_healthy(self.settings, self.wait_s)
+
+    def _is_front_unit_changed(self) -> bool:
+        present = read_file(self.installed.below_root(FRONT_UNIT))
+        return present != self.store.load_former().get(FRONT_UNIT)
+
+    # --- back
+
+    def _roll_back(self, cause: BaseException | None = None, step: Step = Step.STOP) -> RolledBack:
+        """Return to the old version, whatever was done so far; return the error to raise.
+
+        Without a cause, the rollback itself was interrupted. Raises RollbackFailed.
+        """
+        if cause is not None:
+            _report(f"FAILED: {_explain(cause)}")
+        _report(f"Rollback to version {self.journal.old_version} in {self.journal.old}.")
+        try:
+            kept = self._undo()
+        except BaseException as error:
+            raise RollbackFailed(
+                f"The rollback failed: {_explain(error)} Remove the cause, then run `portal "
+                "upgrade` again, which continues the rollback."
+            ) from error
+        where = f" in the step “{step}”" if cause is not None else ""
+        return RolledBack(
+            f"The upgrade failed{where}, and version {self.journal.old_version} runs again.{kept}"
+        )
+
+    def _undo(self) -> str:
+        """Undo all steps; return a sentence about the database."""
+        self._record_rollback()
+        journal = self.journal
+        services.stop()
+        # Before the database: a boot in between starts the old version, which refuses the newer
+        # database, and not the new version, which would migrate the restored one.
+        written = system.write_files(self.store.load_former(), self.installed.root)
+        for path in journal.created:
+            self.installed.below_root(path).unlink(missing_ok=True)
+        if journal.has_settings:
+            new_settings.put_back(journal.config, self.store.folder)
+        for change in journal.links:
+            _point(change.link, change.before)
+        services.reload_units()
+        kept = self._restore_database()
+        services.start(restart_front=FRONT_UNIT in written)
+        health.wait_until_healthy(self.settings, self.wait_s)
+        self._end()
+        return kept
+
+    def _record_rollback(self) -> None:
+        """Record that the rollback begins, unless the disk is full.
+
+        Without the record, a rollback that is killed begins with the step that failed.
+        """
+        try:
+            self.journal = self.store.record(self.journal, step=Step.ROLLBACK)
+        except OSError as error:
+            _report(f"{self.store.file} can't be written: {error.strerror}.")
+
+    def _end(self) -> None:
+        self.store.remove()
+        new_settings.forget(self.journal.config, self.store.folder)
+
+    def _restore_database(self) -> str:
+        """Restore the backup if a migration was applied.
+
+        What the new version wrote is kept: by the restore itself for SQLite, and in a backup for
+        PostgreSQL.
+        """
+        journal = self.journal
+        if database.load_schema(self.settings).revision == journal.old_revision:
+            return ""
+        if journal.backup is None:
+            raise UpgradeRefused(
+                "The database was changed before the backup: restore an earlier backup."
+            )
+        kept = ""
+        if journal.served:
+            kept = " What the new version wrote is beside the database, as ….before-restore-…."
+        if journal.served and sqlite_file(self.settings.database) is None:
+            file = database.name_backup(self.plan.backup_dir, "before-rollback")
+            database.back_up(self.settings, journal.config, file)
+            kept = f" What the new version wrote is in {file}."
+        _report(f"Restore of {journal.backup}.")
+        database.restore(self.settings, journal.config, journal.backup, journal.old)
+        return f" The database was restored from {journal.backup}; all users log in again.{kept}"
+
+
+def _point(link: Path, to: str | None) -> None:
+    """Point a link somewhere, or remove it. A link that is right needs no writable folder."""
+    present = str(link.readlink()) if link.is_symlink() else None
+    if to is None:
+        link.unlink(missing_ok=True)
+    elif present != to:
+        version_folder.point(link, to)
+
+
+def _explain(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    return str(error) or type(error).__name__
+
+
+def _report(line: str) -> None:
+    typer.echo(line)
