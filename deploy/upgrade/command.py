@@ -16,7 +16,7 @@ import typer
 
 from deploy import runtime, system, version_folder
 from deploy.upgrade import UpgradeRefused, new_settings, precheck, release
-from deploy.upgrade.installed import Installed, find_installed
+from deploy.upgrade.installed import PresentInstallation, find_installed
 from deploy.upgrade.journal import FOLDER, Journal, JournalStore, Listen
 from deploy.upgrade.plan import Plan, begin, build_plan
 from deploy.upgrade.steps import RollbackFailed, RolledBack, Upgrade
@@ -104,7 +104,7 @@ def upgrade(
         raise _refuse(error, REFUSED) from error
 
 
-def _install(wheel: Path, installed: Installed, python: str) -> Path:
+def _install(wheel: Path, installed: PresentInstallation, python: str) -> Path:
     """Return the virtualenv of the wheel, which is created beside the one in use."""
     new = release.read_release(wheel.absolute())
     link = installed.prefix.with_name(system.APP_LINK)
@@ -118,7 +118,7 @@ def _install(wheel: Path, installed: Installed, python: str) -> Path:
     return target.resolve()
 
 
-def _report_installed(installed: Installed, wheel: Path | None) -> None:
+def _report_installed(installed: PresentInstallation, wheel: Path | None) -> None:
     if wheel is None:
         raise UpgradeRefused("Name the wheel of the new version: portal upgrade WHEEL")
     typer.echo(f"Version {installed.version} of this wheel is already in use.")
@@ -148,12 +148,17 @@ def _resume(journal: Journal, own: Path, store: JournalStore, *, check: bool) ->
     )
     staged = new_settings.locate_staged(journal.config)
     settings = _load_settings(staged if journal.has_settings else journal.config)
-    installed = Installed(journal.old, journal.config, journal.accounts)
+    installed = PresentInstallation(journal.old, journal.config, journal.accounts)
     _finish(Upgrade(build_plan(installed, settings, journal.listen, journal.new), store, journal))
 
 
 def _run(
-    installed: Installed, store: JournalStore, new: Path | None, listen: Listen, *, check: bool
+    installed: PresentInstallation,
+    store: JournalStore,
+    new: Path | None,
+    listen: Listen,
+    *,
+    check: bool,
 ) -> None:
     """Check everything, then upgrade to this version."""
     own, config = Path(sys.prefix).resolve(), installed.config

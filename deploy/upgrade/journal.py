@@ -25,7 +25,7 @@ Listen = tuple[str | None, str | None, str | None]
 """The options --listen, --listen-notebooks and --listen-tensorboards."""
 
 
-class Step(StrEnum):
+class UpgradeStep(StrEnum):
     """The steps in their order, and the way back."""
 
     STOP = "stop"
@@ -55,7 +55,7 @@ class Journal(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     format: Literal[1] = 1
-    step: Step = Step.STOP
+    step: UpgradeStep = UpgradeStep.STOP
     served: bool = False
     old: Path
     old_version: str

@@ -9,7 +9,7 @@ import typer
 
 from deploy import front_door, runtime, system
 from deploy.upgrade import UpgradeRefused, database
-from deploy.upgrade.installed import COMMAND_LINK, Installed
+from deploy.upgrade.installed import COMMAND_LINK, PresentInstallation
 from deploy.upgrade.journal import Journal, JournalStore, LinkChange, Listen
 from portal import __version__
 from portal.backup import revisions
@@ -20,7 +20,7 @@ from portal.config.settings import Settings
 class Plan:
     """`site` is the new version's installation, `new` its virtualenv."""
 
-    installed: Installed
+    installed: PresentInstallation
     site: system.Installation
     new: Path
 
@@ -33,7 +33,9 @@ class Plan:
         return self.installed.below_root(self.site.backup_dir)
 
 
-def build_plan(installed: Installed, settings: Settings, listen: Listen, new: Path) -> Plan:
+def build_plan(
+    installed: PresentInstallation, settings: Settings, listen: Listen, new: Path
+) -> Plan:
     """Return the plan. The units run the virtualenv by a link beside it. Raises UpgradeRefused."""
     link = new.with_name(system.APP_LINK)
     if link.exists() and not link.is_symlink():
@@ -79,7 +81,7 @@ def _change_link(link: Path, after: str) -> LinkChange:
     return LinkChange(link=link, before=before, after=after)
 
 
-def _change_command(installed: Installed, prefix: Path) -> tuple[LinkChange, ...]:
+def _change_command(installed: PresentInstallation, prefix: Path) -> tuple[LinkChange, ...]:
     """Return the change of /usr/local/bin/portal, if it is a link to the version in use."""
     link, program = installed.below_root(COMMAND_LINK), installed.prefix / "bin/portal"
     if not link.is_symlink() or link.resolve() != program.resolve():

@@ -19,7 +19,7 @@ METADATA = re.compile(r"[^/]+\.dist-info/METADATA")
 
 
 @dataclass(frozen=True)
-class Release:
+class WheelRelease:
     """`digest` depends on the content of the wheel and of its lock."""
 
     wheel: Path
@@ -33,7 +33,7 @@ class Release:
         return f"{re.sub(r'[^0-9A-Za-z.]', '-', self.version)}-{self.digest[:8]}"
 
 
-def read_release(wheel: Path) -> Release:
+def read_release(wheel: Path) -> WheelRelease:
     """Read name and version of a wheel. Raises UpgradeRefused."""
     lock = wheel.with_name(LOCK)
     try:
@@ -61,7 +61,7 @@ def read_release(wheel: Path) -> Release:
         raise UpgradeRefused(
             f"{error.filename} can't be read: {error.strerror}. Copy the release's whole folder."
         ) from error
-    return Release(wheel, lock, fields["Version"], hashlib.sha256(content).hexdigest())
+    return WheelRelease(wheel, lock, fields["Version"], hashlib.sha256(content).hexdigest())
 
 
 def _normalize(name: str) -> str:
@@ -69,12 +69,12 @@ def _normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def locate(link: Path, release: Release) -> Path:
+def locate(link: Path, release: WheelRelease) -> Path:
     """Return the virtualenv of this release, which may not exist. Raises InstallRefused."""
     return version_folder.locate(link, release.folder_name)
 
 
-def install(link: Path, release: Release, python: str) -> Path:
+def install(link: Path, release: WheelRelease, python: str) -> Path:
     """Create the virtualenv of this release unless it exists. Raises InstallRefused.
 
     pip refuses a wheel that needs another Python, and a requirement that isn't in the lock's

@@ -15,8 +15,8 @@ import typer
 
 from deploy import system, version_folder
 from deploy.upgrade import UpgradeRefused, database, health, new_settings, services
-from deploy.upgrade.installed import Installed
-from deploy.upgrade.journal import Journal, JournalStore, Step, read_file
+from deploy.upgrade.installed import PresentInstallation
+from deploy.upgrade.journal import Journal, JournalStore, UpgradeStep, read_file
 from deploy.upgrade.plan import Plan
 from portal.config.settings import Settings
 from portal.db import sqlite_file
@@ -46,14 +46,14 @@ class Upgrade:
         return self.plan.settings
 
     @property
-    def installed(self) -> Installed:
+    def installed(self) -> PresentInstallation:
         return self.plan.installed
 
     def finish(self) -> None:
         """Run the steps that are left. Raises RolledBack or RollbackFailed."""
-        if self.journal.step is Step.ROLLBACK:
+        if self.journal.step is UpgradeStep.ROLLBACK:
             raise self._roll_back()
-        step = Step.STOP
+        step = UpgradeStep.STOP
         try:
             services.stop()
             for step, run in self._list_steps(self._find_next_step()):
@@ -63,25 +63,25 @@ class Upgrade:
             raise self._roll_back(error, step) from error
         self._end()
 
-    def _find_next_step(self) -> Step:
+    def _find_next_step(self) -> UpgradeStep:
         """Return where a run continues: all services are stopped now."""
         journal = self.journal
-        if journal.step in {Step.SWITCH, Step.START, Step.HEALTH}:
+        if journal.step in {UpgradeStep.SWITCH, UpgradeStep.START, UpgradeStep.HEALTH}:
             return journal.step
         is_migrated = database.load_schema(self.settings).revision == journal.new_revision
         changes = journal.old_revision != journal.new_revision
-        return Step.MIGRATE if is_migrated and changes else Step.BACKUP
+        return UpgradeStep.MIGRATE if is_migrated and changes else UpgradeStep.BACKUP
 
-    def _list_steps(self, first: Step) -> list[tuple[Step, Callable[[], None]]]:
-        steps: dict[Step, Callable[[], None]] = {
-            Step.BACKUP: self._back_up,
-            Step.MIGRATE: self._migrate,
-            Step.SWITCH: self._switch,
-            Step.START: self._start,
-            Step.HEALTH: self._wait_until_healthy,
+    def _list_steps(self, first: UpgradeStep) -> list[tuple[UpgradeStep, Callable[[], None]]]:
+        steps: dict[UpgradeStep, Callable[[], None]] = {
+            UpgradeStep.BACKUP: self._back_up,
+            UpgradeStep.MIGRATE: self._migrate,
+            UpgradeStep.SWITCH: self._switch,
+            UpgradeStep.START: self._start,
+            UpgradeStep.HEALTH: self._wait_until_healthy,
         }
-        if first is Step.HEALTH:
-            first = Step.START  # the services were stopped
+        if first is UpgradeStep.HEALTH:
+            first = UpgradeStep.START  # the services were stopped
         names = list(steps)
         return [(name, steps[name]) for name in names[names.index(first) :]]
 
@@ -128,7 +128,9 @@ class Upgrade:
 
     # --- back
 
-    def _roll_back(self, cause: BaseException | None = None, step: Step = Step.STOP) -> RolledBack:
+    def _roll_back(
+        self, cause: BaseException | None = None, step: UpgradeStep = UpgradeStep.STOP
+    ) -> RolledBack:
         """Return to the old version, whatever was done so far; return the error to raise.
 
         Without a cause, the rollback itself was interrupted. Raises RollbackFailed.
@@ -175,7 +177,7 @@ class Upgrade:
         Without the record, a rollback that is killed begins with the step that failed.
         """
         try:
-            self.journal = self.store.record(self.journal, step=Step.ROLLBACK)
+            self.journal = self.store.record(self.journal, step=UpgradeStep.ROLLBACK)
         except OSError as error:
             _report(f"{self.store.file} can't be written: {error.strerror}.")
 

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from deploy.upgrade import new_settings
-from deploy.upgrade.journal import Journal, JournalStore, Step
+from deploy.upgrade.journal import Journal, JournalStore, UpgradeStep
 from deploy.upgrade.steps import RollbackFailed, RolledBack, Upgrade
 from portal.backup import revisions
 from portal.db import sqlite_file, upgrade
@@ -156,19 +156,19 @@ def fail_health(machine: Machine, _monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 FAILURES = {
-    Step.STOP: (fail_stop, "systemctl stop"),
-    Step.BACKUP: (fail_backup, "No space left on device"),
-    Step.MIGRATE: (fail_migration, "instruments already exists"),
-    Step.SWITCH: (fail_switch, "runtime.new"),
-    Step.START: (fail_start, "systemctl start"),
-    Step.HEALTH: (fail_health, "the portal behind it does not"),
+    UpgradeStep.STOP: (fail_stop, "systemctl stop"),
+    UpgradeStep.BACKUP: (fail_backup, "No space left on device"),
+    UpgradeStep.MIGRATE: (fail_migration, "instruments already exists"),
+    UpgradeStep.SWITCH: (fail_switch, "runtime.new"),
+    UpgradeStep.START: (fail_start, "systemctl start"),
+    UpgradeStep.HEALTH: (fail_health, "the portal behind it does not"),
 }
 
 
 @pytest.mark.parametrize("step", FAILURES)
 def test_a_step_that_fails_is_rolled_back(
     machine: Machine,
-    step: Step,
+    step: UpgradeStep,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -181,7 +181,12 @@ def test_a_step_that_fails_is_rolled_back(
     assert f"failed in the step “{step}”" in str(error.value)
     assert "version 0.0.9 runs again" in str(error.value)
     assert reason in capsys.readouterr().out
-    check_old(machine, rows, files, restored=step in {Step.SWITCH, Step.START, Step.HEALTH})
+    check_old(
+        machine,
+        rows,
+        files,
+        restored=step in {UpgradeStep.SWITCH, UpgradeStep.START, UpgradeStep.HEALTH},
+    )
 
 
 class Killed(BaseException):
@@ -208,15 +213,15 @@ def run_until_killed(machine: Machine, at: int) -> None:
 @pytest.mark.parametrize(
     ("at", "step"),
     [
-        (1, Step.BACKUP),
-        (3, Step.MIGRATE),
-        (4, Step.SWITCH),
-        (5, Step.START),
-        (7, Step.HEALTH),
+        (1, UpgradeStep.BACKUP),
+        (3, UpgradeStep.MIGRATE),
+        (4, UpgradeStep.SWITCH),
+        (5, UpgradeStep.START),
+        (7, UpgradeStep.HEALTH),
     ],
 )
 def test_a_killed_upgrade_is_finished_by_the_next_run(
-    machine: Machine, at: int, step: Step
+    machine: Machine, at: int, step: UpgradeStep
 ) -> None:
     _, rows = machine.rows()
     run_until_killed(machine, at)
@@ -245,7 +250,7 @@ def test_a_rollback_that_fails_is_continued_by_the_next_run(machine: Machine) ->
     with pytest.raises(RollbackFailed, match="which continues the rollback"):
         machine.begin().finish()
     resumed = machine.resume()
-    assert resumed.journal.step is Step.ROLLBACK
+    assert resumed.journal.step is UpgradeStep.ROLLBACK
     machine.broken.clear()
     with pytest.raises(RolledBack, match="runs again"):
         resumed.finish()

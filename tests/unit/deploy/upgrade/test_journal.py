@@ -9,7 +9,7 @@ import pytest
 
 from deploy.system import File, ServiceAccounts
 from deploy.upgrade import UpgradeRefused
-from deploy.upgrade.journal import Journal, JournalStore, LinkChange, Step
+from deploy.upgrade.journal import Journal, JournalStore, LinkChange, UpgradeStep
 
 
 def make_journal(**changes: Any) -> Journal:
@@ -37,8 +37,8 @@ def store(tmp_path: Path) -> JournalStore:
 
 def test_a_record_is_read_again(store: JournalStore) -> None:
     assert store.read() is None
-    journal = store.record(make_journal(), step=Step.SWITCH, backup=Path("/b"))
-    assert store.read() == journal == make_journal(step=Step.SWITCH, backup=Path("/b"))
+    journal = store.record(make_journal(), step=UpgradeStep.SWITCH, backup=Path("/b"))
+    assert store.read() == journal == make_journal(step=UpgradeStep.SWITCH, backup=Path("/b"))
     assert store.folder.stat().st_mode & 0o777 == 0o700
 
 
