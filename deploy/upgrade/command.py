@@ -31,38 +31,41 @@ from portal.startup import StartRefused
 
 ROLLED_BACK, INCOMPLETE = 3, 4
 CONFIG = "PORTAL_CONFIG"
-REFUSALS = (UpgradeRefused, InstallRefused, system.SystemFilesRefused, BackupError, StartRefused)
+REFUSALS = (
+    *(UpgradeRefused, InstallRefused, system.SystemFilesRefused, BackupError, StartRefused),
+    OSError,
+)
+
+
+Wheel = Annotated[
+    Path | None,
+    typer.Argument(
+        help="The new version's wheel, with requirements.lock beside it. Default: the version of "
+        "this command, in a virtualenv beside the one in use.",
+        show_default=False,
+    ),
+]
+Check = Annotated[bool, typer.Option("--check", help="Only check whether an upgrade is possible.")]
+NewSettings = Annotated[
+    Path | None,
+    typer.Option(
+        help="Settings for the new version, which replace the present ones.", show_default=False
+    ),
+]
+Python = Annotated[str, typer.Option(help="Python of the new virtualenv.")]
+Address = Annotated[
+    str | None, typer.Option(help="As for `portal system-files`.", show_default=False)
+]
 
 
 def upgrade(
-    wheel: Annotated[
-        Path | None,
-        typer.Argument(
-            help="The new version's wheel, with requirements.lock beside it. Default: the version "
-            "of this command, in a virtualenv beside the one in use.",
-            show_default=False,
-        ),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Only check whether an upgrade is possible.")
-    ] = False,
-    settings: Annotated[
-        Path | None,
-        typer.Option(
-            help="Settings for the new version, which replace the present ones.",
-            show_default=False,
-        ),
-    ] = None,
-    python: Annotated[str, typer.Option(help="Python of the new virtualenv.")] = runtime.PYTHON,
-    listen: Annotated[
-        str | None, typer.Option(help="As for `portal system-files`.", show_default=False)
-    ] = None,
-    listen_notebooks: Annotated[
-        str | None, typer.Option(help="As for `portal system-files`.", show_default=False)
-    ] = None,
-    listen_tensorboards: Annotated[
-        str | None, typer.Option(help="As for `portal system-files`.", show_default=False)
-    ] = None,
+    wheel: Wheel = None,
+    check: Check = False,
+    settings: NewSettings = None,
+    python: Python = runtime.PYTHON,
+    listen: Address = None,
+    listen_notebooks: Address = None,
+    listen_tensorboards: Address = None,
 ) -> None:
     """Upgrade this installation to the version of a wheel. If a step fails, go back to the version
     in use. After an interruption, run the command again. Needs root.
@@ -70,30 +73,14 @@ def upgrade(
     Exits with 0 if the new version runs, 1 if nothing was changed, 2 for invalid settings, 3 after
     a rollback, and 4 if the rollback failed.
     """
+    os.umask(0o022)  # folders of the package are for all accounts
     listeners = (listen, listen_notebooks, listen_tensorboards)
     own = Path(sys.prefix).resolve()
     store = JournalStore(FOLDER)
     try:
-        with store.lock():
-            journal = store.read()
-            if journal is not None:
-                _resume(journal, own, store, check=check)
-                return
-            installed = find_installed()
-            target = own if wheel is None else _install(wheel, installed, python)
-            if target == installed.prefix:
-                _report_installed(installed, wheel)
-                return
-            if target == own:
-                _run(installed, store, settings, listeners, check=check)
-                return
-        options = ["--check"] if check else []
-        options += ["--settings", str(settings.absolute())] if settings else []
-        names = ("--listen", "--listen-notebooks", "--listen-tensorboards")
-        pairs = zip(names, listeners, strict=True)
-        _hand_over(
-            target, [*options, *(word for pair in pairs if pair[1] for word in pair if word)]
-        )
+        target = _upgrade_or_install(wheel, own, store, settings, listeners, python, check=check)
+        if target is not None:
+            _hand_over(target, _repeat_options(settings, listeners, check=check))
     except SettingsError as error:
         raise print_settings_error(error) from error
     except RollbackFailed as error:
@@ -102,6 +89,41 @@ def upgrade(
         raise _refuse(error, ROLLED_BACK) from error
     except REFUSALS as error:
         raise _refuse(error, REFUSED) from error
+
+
+def _upgrade_or_install(
+    wheel: Path | None,
+    own: Path,
+    store: JournalStore,
+    settings: Path | None,
+    listeners: Listen,
+    python: str,
+    *,
+    check: bool,
+) -> Path | None:
+    """Upgrade to this version, or return the virtualenv of the one that has to continue."""
+    with store.lock():
+        journal = store.read()
+        if journal is not None:
+            _resume(journal, own, store, check=check)
+            return None
+        installed = find_installed()
+        target = own if wheel is None else _install(wheel, installed, python)
+        if target == installed.prefix:
+            _report_installed(installed, wheel)
+            return None
+        if target != own:
+            return target
+        _run(installed, store, settings, listeners, check=check)
+        return None
+
+
+def _repeat_options(settings: Path | None, listeners: Listen, *, check: bool) -> list[str]:
+    names = ("--listen", "--listen-notebooks", "--listen-tensorboards")
+    values = {"--settings": settings and str(settings.absolute())}
+    values |= dict(zip(names, listeners, strict=True))
+    options = [word for name, value in values.items() if value for word in (name, value)]
+    return ["--check", *options] if check else options
 
 
 def _install(wheel: Path, installed: PresentInstallation, python: str) -> Path:

@@ -45,9 +45,9 @@ def main() -> int:
 
 
 def _expand(name: str) -> list[str]:
-    """Return the units of a target. Sockets and timers have no process here."""
-    if name.endswith((".socket", ".timer")):
-        return [name] if name.endswith(".socket") else []
+    """Return the units of a target. Timers do nothing here."""
+    if name.endswith(".timer"):
+        return []
     if name.endswith(".target"):
         wanted = _read(name)["Wants"][-1].split()
         return [unit for word in wanted for unit in _expand(word)]
@@ -102,7 +102,7 @@ def _is_notified(process: subprocess.Popen[bytes], url: str) -> bool:
 def _stop(name: str) -> int:
     """Signal only the main process."""
     process = _find_process(name)
-    if process is None:
+    if name.endswith(".socket") or process is None:
         return 0
     kill = _read(name).get("KillSignal", ["SIGTERM"])[-1]
     os.kill(process, signal.Signals[kill])
@@ -126,7 +126,8 @@ def _reload(name: str) -> int:
 
 
 def _find_process(name: str) -> int | None:
-    """Return the process of a service; None once it has ended."""
+    """Return the process of a service, or of the one that a socket is for; None once it ended."""
+    name = name.replace(".socket", ".service")
     file = STATE / f"{name}.pid"
     try:
         pid = int(file.read_text())
