@@ -17,14 +17,14 @@ from deploy.version_folder import InstallRefused
 from portal.backup.archive import BackupError
 from portal.cli.context import BAD_SETTINGS
 from portal.health.result import CheckResult, failing
-from portal.startup import StartRefused
+from portal.startup import StartRefused, in_short
 
 SPARE_BYTES = 200 * 1024**2
 """Free space beyond the files that an upgrade writes: logs, and the database's own growth."""
 GIB = 1024**3
 EXPECTED = (
     *(UpgradeRefused, InstallRefused, system.SystemFilesRefused, BackupError, StartRefused),
-    *(OSError, SQLAlchemyError),
+    OSError,
 )
 
 
@@ -44,6 +44,8 @@ def run_prechecks(plan: Plan) -> Iterator[CheckResult]:
             problem = check(plan)
         except EXPECTED as error:
             problem = str(error)
+        except SQLAlchemyError as error:
+            problem = f"The database doesn't answer: {in_short(error)}."
         yield failing(problem, SUGGESTIONS[name], name=name) if problem else CheckResult(name)
 
 
