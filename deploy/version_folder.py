@@ -6,6 +6,7 @@ from; pointing the link to the old folder is the rollback. Standard library only
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,7 @@ def prepare(link: Path, digest: str, fill: Callable[[Path], None]) -> Path:
     target = locate(link, digest)
     if not is_complete(target):
         fill(target)
+        os.sync()  # a loss of power must not leave the mark with half-written files
         (target / COMPLETE).touch()
     return target
 
