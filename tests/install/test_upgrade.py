@@ -50,7 +50,9 @@ def find_state(site: Site) -> dict[str, str]:
         "runtime": site.shell("readlink /opt/portal/runtime").strip(),
         "revision": site.exec("/usr/bin/python3", "-c", READ_REVISION).strip(),
         "files": site.shell(f"sha256sum $({files})"),
-        "announcements": site.shell(f"{AS_PORTAL} announcements list | grep --count '{TITLE}'"),
+        "announcements": site.shell(
+            f"{AS_PORTAL} announcements list | grep --count '{TITLE}' || true"
+        ),
     }
 
 
