@@ -1,6 +1,6 @@
-"""Routes with which JupyterLab changes the apps of its session, called by the session's own server.
+"""Route with which JupyterLab starts the apps of its session, called by the session's own server.
 
-The portal asks that server in turn, as it does for its own pages, so that each change is recorded.
+The portal asks that server in turn, as it does for its own pages, so that each start is recorded.
 A session's secret authorizes no more here than what its owner's processes can do anyway.
 """
 
@@ -22,13 +22,4 @@ async def start_app_in_jupyterlab(
     """Start an app for the session's owner, as `start_session_app` does."""
     given = body.model_dump()
     app = await apps.change_app(context, session, "PUT", name, given, ip=ip, by=BY)
-    return to_app(context, session, app)
-
-
-@router.delete("/{name}")
-async def stop_app_in_jupyterlab(
-    name: AppName, session: LiveSession, context: ContextDep, ip: ClientIp
-) -> AppOut:
-    """Stop an app for the session's owner, as `stop_session_app` does."""
-    app = await apps.change_app(context, session, "DELETE", name, ip=ip, by=BY)
     return to_app(context, session, app)

@@ -21,7 +21,8 @@ Text = Annotated[str, Field(max_length=4000)]
 class AppIn(BaseModel):
     """What to start an app with: a file, or a command and the port on which it listens.
 
-    Which of them it needs is its `input`.
+    Which of them it needs is its `input`. `replace`: if it runs with another input, stop it first,
+    once this one has turned out to be valid.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -29,6 +30,7 @@ class AppIn(BaseModel):
     file: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
     command: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
     port: Annotated[int, Field(strict=True, ge=1024, le=65535)] | None = None
+    replace: Annotated[bool, Field(strict=True)] = False
 
 
 class AppOut(BaseModel):
@@ -79,7 +81,7 @@ async def start_session_app(
 ) -> AppOut:
     """Start an app in a running session. It is ready once its `state` is `running`.
 
-    Repeating the request has no effect. 409 if it runs with another input.
+    Repeating the request has no effect. 409 if it runs with another input, unless `replace` is set.
     """
     session = await sessions.get(context, user, session_id)
     app = await apps.change_app(context, session, "PUT", name, body.model_dump(), ip=ip)
@@ -100,7 +102,9 @@ async def stop_session_app(
 async def restart_session_app(
     session_id: str, name: AppName, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> AppOut:
-    """Stop an app and start it with the same input; 409 if it was never started."""
+    """Stop an app and start it with the same input, without waiting until it has ended; 409 if it
+    was never started.
+    """
     session = await sessions.get(context, user, session_id)
     app = await apps.change_app(context, session, "POST", name, ip=ip)
     return to_app(context, session, app)

@@ -126,14 +126,16 @@ def home_links_to_the_running_app(portal: Live, context: BrowserContext, page: P
 def jupyterlab_replaces_the_file(
     portal: Live, context: BrowserContext, page: Page, session: Any
 ) -> None:
-    """It asks before it stops the app, which runs with another file."""
+    """It asks before it stops the app, which runs with another file; a wrong path stops nothing."""
     jl.open_launcher(page, session["url"])
     card = page.locator(".jp-LauncherCard[data-category=Apps]").filter(has_text="Viewer")
-    card.click()
-    page.get_by_role("dialog").get_by_role("textbox").fill("app-test/bad.viewer")
-    page.get_by_role("button", name="Open", exact=True).click()
-    page.get_by_role("button", name="Stop and Open").click()
-    expect(page.get_by_text(re.compile("Viewer: It ended with status 5"))).to_be_visible()
+    missing, bad = "Viewer: There is no such file", "Viewer: It ended with status 5"
+    for name, shown in (("missing.viewer", missing), ("bad.viewer", bad)):
+        card.click()
+        page.get_by_role("dialog").get_by_role("textbox").fill(f"app-test/{name}")
+        page.get_by_role("button", name="Open", exact=True).click()
+        page.get_by_role("button", name="Stop and Open").click()
+        expect(page.get_by_text(re.compile(shown))).to_be_visible()
     card.click()
     page.get_by_role("dialog").get_by_role("textbox").fill("app-test/good.viewer")
     with context.expect_page() as opening:

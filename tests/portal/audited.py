@@ -159,12 +159,9 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("PUT", "/node/sessions/{session_id}/tensorboard"): (
         "records as its owner; asked without a browser"
     ),
-    **{
-        (method, "/node/sessions/{session_id}/apps/{name}"): (
-            "records as its owner; asked without a browser"
-        )
-        for method in ("PUT", "DELETE")
-    },
+    ("PUT", "/node/sessions/{session_id}/apps/{name}"): (
+        "records as its owner; asked without a browser"
+    ),
     (
         "POST",
         "/tensorboard/{board_id}/{ticket}/{path:path}",

@@ -102,7 +102,7 @@ describe('an app’s card', () => {
 });
 
 describe('a file in an app that runs with another one', () => {
-  it('stops it first, if that is confirmed', async () => {
+  it('takes its place, if that is confirmed', async () => {
     page.offered = [{ ...MARIMO, state: 'running', file: '/home/alice/old.py' }];
     accepted = false;
     await makeApps().openFile(MARIMO, 'new.py');
@@ -110,10 +110,7 @@ describe('a file in an app that runs with another one', () => {
     expect(prompts[0]).toContain('/home/alice/old.py');
     accepted = true;
     await makeApps().openFile(MARIMO, 'new.py');
-    expect(page.requests).toEqual([
-      ['stop', 'marimo'],
-      ['start', 'marimo', 'new.py'],
-    ]);
+    expect(page.requests).toEqual([['replace', 'marimo', 'new.py']]);
   });
 
   it('is not asked about if it is the same file', async () => {

@@ -125,14 +125,13 @@ export class Apps {
   }
 
   /** Start an app, show its progress, and open its page once it is ready. */
-  async #start(app: SessionApp, file: string | null, stopFirst = false): Promise<void> {
+  async #start(app: SessionApp, file: string | null, replace = false): Promise<void> {
     if (this.#starting.has(app.name)) return;
     this.#starting.add(app.name);
     const { watch, notify } = this.#services;
     const progress = notify?.info(messages.appStarting(titleOf(app)), { autoClose: false });
     try {
-      if (stopFirst) await watch.server.stopApp(app.name);
-      await watch.server.startApp(app.name, file);
+      await watch.server.startApp(app.name, file, replace);
       const shown = await this.#untilStarted(app);
       if (shown.state === 'running') this.#show(shown);
       else this.#showError(shown, translateExact(shown.problem ?? messages.noAnswer));

@@ -34,9 +34,9 @@ export interface Server {
   logEnd(jobId: string): Promise<LogEnd>;
   cancelJob(jobId: string): Promise<void>;
   apps(): Promise<SessionApp[]>;
-  /** `file` is a path for JupyterLab, null for an app that needs none. */
-  startApp(name: string, file: string | null): Promise<void>;
-  stopApp(name: string): Promise<void>;
+  /** `file` is a path for JupyterLab, null for an app that needs none; with `replace` also if it
+   * runs with another one. */
+  startApp(name: string, file: string | null, replace: boolean): Promise<void>;
   /** `page` is this page's connection to the kernel; `since` a version, 0 for everything. */
   outputs(kernel: string, page: string, since: number): Promise<Executions>;
   forgetOutputs(kernel: string, cells: string[]): Promise<void>;
@@ -84,11 +84,8 @@ export function createServer(
       await sendRequest('POST', `/jobs/${jobId}/cancel`);
     },
     apps: async () => (await sendRequest<{ apps: SessionApp[] }>('GET', '/apps')).apps,
-    startApp: async (name, file) => {
-      await sendRequest('PUT', `/apps/${name}`, { file });
-    },
-    stopApp: async (name) => {
-      await sendRequest('DELETE', `/apps/${name}`);
+    startApp: async (name, file, replace) => {
+      await sendRequest('PUT', `/apps/${name}`, { file, replace });
     },
     outputs: (kernel, page, since) =>
       sendRequest<Executions>(

@@ -256,12 +256,9 @@ export class FakePage implements BrowserApi, Server, Tabs {
     }
     return this.offered;
   }
-  async startApp(name: string, file: string | null): Promise<void> {
+  async startApp(name: string, file: string | null, replace: boolean): Promise<void> {
     if (this.answer instanceof RequestError) throw this.answer;
-    this.requests.push(['start', name, file]);
-  }
-  async stopApp(name: string): Promise<void> {
-    this.requests.push(['stop', name]);
+    this.requests.push([replace ? 'replace' : 'start', name, file]);
   }
   attempt = (url: string): boolean => {
     if (this.permitsTabs) this.opened.push(url);

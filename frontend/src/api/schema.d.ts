@@ -3090,7 +3090,7 @@ export interface paths {
          * Start Session App
          * @description Start an app in a running session. It is ready once its `state` is `running`.
          *
-         *     Repeating the request has no effect. 409 if it runs with another input.
+         *     Repeating the request has no effect. 409 if it runs with another input, unless `replace` is set.
          */
         put: operations["start_session_app"];
         post?: never;
@@ -3115,7 +3115,8 @@ export interface paths {
         put?: never;
         /**
          * Restart Session App
-         * @description Stop an app and start it with the same input; 409 if it was never started.
+         * @description Stop an app and start it with the same input, without waiting until it has ended; 409 if it
+         *     was never started.
          */
         post: operations["restart_session_app"];
         delete?: never;
@@ -3952,7 +3953,8 @@ export interface components {
          * AppIn
          * @description What to start an app with: a file, or a command and the port on which it listens.
          *
-         *     Which of them it needs is its `input`.
+         *     Which of them it needs is its `input`. `replace`: if it runs with another input, stop it first,
+         *     once this one has turned out to be valid.
          */
         AppIn: {
             /** Command */
@@ -3961,6 +3963,11 @@ export interface components {
             file?: string | null;
             /** Port */
             port?: number | null;
+            /**
+             * Replace
+             * @default false
+             */
+            replace: boolean;
         };
         /**
          * AppOut

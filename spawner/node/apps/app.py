@@ -66,9 +66,9 @@ class RunningApp:
     _client: aiohttp.ClientSession | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def start(self) -> None:
-        """Start it, in the background."""
-        self._task = asyncio.create_task(self._run())
+    def start(self, after: RunningApp | None = None) -> None:
+        """Start it, in the background, once the app whose place it takes has ended."""
+        self._task = asyncio.create_task(self._run(after))
 
     @property
     def socket(self) -> Path:
@@ -81,6 +81,11 @@ class RunningApp:
     @property
     def is_alive(self) -> bool:
         return self.state in {AppState.STARTING, AppState.RUNNING}
+
+    @property
+    def is_wanted(self) -> bool:
+        """Return whether it is alive and was not stopped."""
+        return self.is_alive and not self._stop.is_set()
 
     @property
     def client(self) -> aiohttp.ClientSession:
@@ -115,14 +120,18 @@ class RunningApp:
             self._connections -= 1
             self._used_at = time.monotonic()
 
-    async def stop(self) -> None:
-        """Stop it, and return once it has ended. Repeatable."""
+    async def stop(self) -> bool:
+        """Stop it; return, once it has ended, whether this call ended it. Repeatable."""
+        is_first = self.is_wanted
         self._stop.set()
         await asyncio.wait({self._task})
+        return is_first
 
-    async def _run(self) -> None:
+    async def _run(self, after: RunningApp | None) -> None:
         """Run the app to its end; every error ends as its state and problem."""
         try:
+            if after is not None:
+                await after.stop()
             self.state, self.problem = await self._supervise()
         except OSError as error:
             log.warning("an app could not be started: %s", error)
@@ -136,6 +145,8 @@ class RunningApp:
 
     async def _supervise(self) -> tuple[AppState, str | None]:
         """Return the state and the problem at the end."""
+        if self._stop.is_set():
+            return AppState.STOPPED, None
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(mode=0o700, parents=True)
         runner = await self._start_runner()

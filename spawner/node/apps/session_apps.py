@@ -80,39 +80,50 @@ class SessionApps:
             "log": read_tail(started.log_path),
         }
 
-    def start(self, name: str, given: AppInput) -> None:
-        """Start an app, unless it runs with the same input. Raises AppRefusal."""
+    def start(self, name: str, given: AppInput, *, replace: bool = False) -> bool:
+        """Start an app; return whether that was needed: not if it runs with the same input.
+
+        One that runs with another input is refused, or stopped if `replace`. Raises AppRefusal.
+        """
         declared, before = self._get_declared(name), self._started.get(name)
         given = given.with_absolute_file(self._environ.get("HOME", "/"))
-        if before is not None and before.is_alive:
-            if before.given != given:
+        if before is not None and before.is_wanted:
+            if before.given == given:
+                return False
+            if not replace:
                 raise AppRefusal(409, RUNS_ALREADY)
-            return
-        if sum(app.is_alive for app in self._started.values()) >= MAX_RUNNING:
+        self._begin(declared, given)
+        return True
+
+    async def stop(self, name: str) -> bool:
+        """Stop an app; return, once it has ended, whether that was needed. Raises AppRefusal."""
+        self._get_declared(name)
+        app = self._started.get(name)
+        return app is not None and await app.stop()
+
+    def restart(self, name: str) -> None:
+        """Stop an app, if it runs, and start it with the same input. Raises AppRefusal."""
+        declared, before = self._get_declared(name), self._started.get(name)
+        if before is None:
+            raise AppRefusal(409, "It wasn't started yet.")
+        self._begin(declared, before.given)
+
+    def _begin(self, declared: DeclaredApp, given: AppInput) -> None:
+        """Start an app in the place of its last start, which is stopped only if nothing is wrong.
+
+        Raises AppRefusal.
+        """
+        name, folder = declared.name, self._folder / declared.name
+        others = (app for other, app in self._started.items() if other != name)
+        if sum(app.is_alive for app in others) >= MAX_RUNNING:
             raise AppRefusal(409, FULL)
-        folder = self._folder / name
         launch = prepare_launch(
             self._config, declared, given, folder, socket_of(folder), self._environ
         )
         app = RunningApp(declared, given, launch, folder, self._config.base_of(name), self._runner)
+        before = self._started.get(name)
         self._started[name] = app
-        app.start()
-
-    async def stop(self, name: str) -> None:
-        """Stop an app, and return once it has ended. Raises AppRefusal."""
-        self._get_declared(name)
-        app = self._started.get(name)
-        if app is not None:
-            await app.stop()
-
-    async def restart(self, name: str) -> None:
-        """Stop an app, if it runs, and start it with the same input. Raises AppRefusal."""
-        self._get_declared(name)
-        app = self._started.get(name)
-        if app is None:
-            raise AppRefusal(409, "It wasn't started yet.")
-        await app.stop()
-        self.start(name, app.given)
+        app.start(after=before)
 
     async def stop_all(self) -> None:
         """Stop all apps, when the session's server ends."""

@@ -22,6 +22,10 @@ class AppHandler(SignedHandler):
         apps: SessionApps = self.settings[SETTING]
         return apps
 
+    def send_app(self, name: str, *, changed: bool) -> None:
+        """Send the app, with whether the request changed something."""
+        self.send_json({**self.apps.describe(name), "changed": changed})
+
     def send_refusal(self, refusal: AppRefusal) -> None:
         self.set_status(refusal.status)
         self.send_json({"detail": str(refusal), "field": refusal.field})
@@ -35,34 +39,41 @@ class AllApps(AppHandler):
 
 
 class OneApp(AppHandler):
-    """PUT with an AppInput: start. DELETE: stop. POST: restart. The answer is the app."""
+    """PUT with an AppInput: start. DELETE: stop. POST: restart. The answer is the app.
+
+    The answer doesn't wait until a started app is ready, nor until one whose place it takes has
+    ended.
+    """
 
     def put(self, name: str) -> None:
-        """Start it; the answer doesn't wait until it is ready."""
+        """Start it, with `replace` also in the place of one that runs with another input."""
+        body = json.loads(self.request.body)
         try:
-            self.apps.start(name, AppInput.parse(json.loads(self.request.body)))
+            changed = self.apps.start(
+                name, AppInput.parse(body), replace=body.get("replace") is True
+            )
         except AppRefusal as refusal:
             self.send_refusal(refusal)
             return
-        self.send_json(self.apps.describe(name))
+        self.send_app(name, changed=changed)
 
     async def delete(self, name: str) -> None:
         """Stop it."""
         try:
-            await self.apps.stop(name)
+            changed = await self.apps.stop(name)
         except AppRefusal as refusal:
             self.send_refusal(refusal)
             return
-        self.send_json(self.apps.describe(name))
+        self.send_app(name, changed=changed)
 
-    async def post(self, name: str) -> None:
+    def post(self, name: str) -> None:
         """Stop it, and start it again."""
         try:
-            await self.apps.restart(name)
+            self.apps.restart(name)
         except AppRefusal as refusal:
             self.send_refusal(refusal)
             return
-        self.send_json(self.apps.describe(name))
+        self.send_app(name, changed=True)
 
 
 HANDLERS = [(ALL, AllApps), (ONE, OneApp)]

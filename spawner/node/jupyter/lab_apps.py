@@ -1,6 +1,6 @@
 """Requests of JupyterLab's page about the session's apps: `…/portal/session/apps[/NAME]`.
 
-The list is this server's own. Changes go through the portal, which records them and then asks this
+The list is this server's own. Starts go through the portal, which records them and then asks this
 server (app_control.py).
 """
 
@@ -42,7 +42,9 @@ class LabApps(PollingHandler):
 
 
 class LabApp(PortalHandler):
-    """PUT `{"file": path | null}`: start an app. DELETE: stop it. The answer is the app."""
+    """PUT `{"file": path | null, "replace": true if another file may be closed}`: start an app. The
+    answer is the app.
+    """
 
     describe_error = staticmethod(to_app_page_error)
 
@@ -51,10 +53,6 @@ class LabApp(PortalHandler):
         """Start it with a file of JupyterLab's root folder; the portal validates the request."""
         given = to_app_input(self.get_json_body(), _root_of(self))
         await self.pass_on("PUT", f"apps/{name}", given)
-
-    @authenticated
-    async def delete(self, name: str) -> None:
-        await self.pass_on("DELETE", f"apps/{name}")
 
 
 HANDLERS = [(ALL, LabApps), (ONE, LabApp)]

@@ -71,11 +71,15 @@ def to_server_path(path: str | None, root: str) -> str | None:
 
 
 def to_app_input(body: Any, root: str) -> dict[str, Any]:
-    """Return an app's input for the portal: the file, with its absolute path or one in `~/`."""
-    file = body.get("file") if isinstance(body, dict) else None
+    """Return an app's input for the portal: the file, with its absolute path or one in `~/`, and
+    whether it may take the place of another one.
+    """
+    body = body if isinstance(body, dict) else {}
+    file, replace = body.get("file"), body.get("replace") is True
     if not isinstance(file, str) or not file:
-        return {}
-    return {"file": file if file.startswith("~/") else str(PurePosixPath(root, file))}
+        return {"replace": replace}
+    file = file if file.startswith("~/") else str(PurePosixPath(root, file))
+    return {"file": file, "replace": replace}
 
 
 def to_job_page_error(response: PortalResponse) -> tuple[int, str]:

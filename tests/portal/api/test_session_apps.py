@@ -87,7 +87,9 @@ def test_the_server_gets_a_signed_request(
     assert (shown.status, json.loads(shown.body)["name"]) == (200, "demo")
     (seen,) = real.node.seen
     assert (seen.method, seen.path) == (method, "/user/alice/s1/portal/apps/demo")
-    sent = b"" if body is None else b'{"file": null, "command": null, "port": null}'
+    sent = (
+        b"" if body is None else b'{"file": null, "command": null, "port": null, "replace": false}'
+    )
     assert seen.body == sent
     key, signature = derive_secret(CONTEXT, session.id), seen.one("x-portal-signature")
     now = float(signature.partition(".")[0])
@@ -152,6 +154,7 @@ def test_a_token_needs_the_scope(real: Real, session: Session) -> None:
         ({"command": "x" * 5000}, "command"),
         ({"file": ""}, "file"),
         ({"path": "x"}, "path"),
+        ({"replace": "yes"}, "replace"),
     ],
 )
 def test_an_invalid_input_names_its_field(

@@ -9,7 +9,7 @@ import { translateExact } from '@/i18n/translate';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { AppFailure } from './AppFailure';
-import { appsQuery, endApp, startApp } from './apps';
+import { appsQuery, startApp } from './apps';
 import { isAlive } from './forFile';
 import { openTab } from './openTab';
 
@@ -88,8 +88,9 @@ function useStart(id: string, app: App, file: string) {
     setPhase('sending');
     setRefusal(null);
     try {
-      if (isAlive(app) && app.file !== file) await endApp(id, app.name, 'stop');
-      await startApp(id, app.name, { file });
+      // the other file's app is only stopped if this one can be started
+      const replace = isAlive(app) && app.file !== file;
+      await startApp(id, app.name, { file }, replace);
     } catch (error) {
       setRefusal(errorMessage(error));
     } finally {

@@ -35,12 +35,23 @@ export const appsQuery = (id: string) =>
 
 const pathOf = (session_id: string, name: string) => ({ params: { path: { session_id, name } } });
 
-export const startApp = (id: string, name: string, body: AppInput): Promise<App> =>
-  unwrap(api.PUT('/api/v1/sessions/{session_id}/apps/{name}', { ...pathOf(id, name), body }));
+/** Start an app; with `replace` also in the place of one that runs with another input. */
+export const startApp = (
+  id: string,
+  name: string,
+  input: AppInput,
+  replace = false,
+): Promise<App> =>
+  unwrap(
+    api.PUT('/api/v1/sessions/{session_id}/apps/{name}', {
+      ...pathOf(id, name),
+      body: { ...input, replace },
+    }),
+  );
 
 export type AppEnd = 'stop' | 'restart';
 
-/** Stop an app, or start it again with the same input; resolves once it has ended. */
+/** Stop an app, or start it again with the same input; resolves once a stopped one has ended. */
 export const endApp = (id: string, name: string, how: AppEnd): Promise<App> =>
   unwrap(
     how === 'stop'

@@ -216,14 +216,83 @@ async def test_starting_twice_is_starting_once(tmp_path: Path, running: list[Ses
     apps = session_apps(tmp_path, own)
     running.append(apps)
     given = AppInput(command="sleep 600", port=9000)
-    apps.start("own", given)
+    assert apps.start("own", given)
     first = apps.find("own")
-    apps.start("own", given)
+    assert not apps.start("own", given)
+    assert not apps.start("own", given, replace=True)
     assert apps.find("own") is first
     assert (apps.describe("own")["command"], apps.describe("own")["port"]) == ("sleep 600", 9000)
     with pytest.raises(AppRefusal) as caught:
         apps.start("own", AppInput(command="sleep 601", port=9000))
     assert caught.value.status == 409
+
+
+OF_FILE = ["sh", "-c", f'exec "{sys.executable}" -c "$0" "$1"', SERVE, "{port}", "{file}"]
+
+
+async def test_a_replacement_starts_once_the_app_before_it_has_ended(
+    tmp_path: Path, running: list[SessionApps], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It needs no place of its own among the running apps."""
+    monkeypatch.setattr(module, "MAX_RUNNING", 1)
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).touch()
+    apps = session_apps(tmp_path, declared("demo", "", command=OF_FILE, input="file"))
+    running.append(apps)
+    await start(apps, "demo", file="one.py")
+    before = (await ask(apps, "demo"))["pid"]
+    assert apps.start("demo", AppInput(file="two.py"), replace=True)
+    assert apps.describe("demo")["state"] == "starting"
+    await until(lambda: apps.describe("demo")["state"] == "running", "its replacement runs")
+    assert not is_alive(before)
+    assert apps.describe("demo")["file"] == str(tmp_path / "two.py")
+
+
+async def test_a_refused_replacement_or_restart_leaves_the_app_running(
+    tmp_path: Path, running: list[SessionApps]
+) -> None:
+    file = tmp_path / "one.py"
+    file.touch()
+    apps = session_apps(
+        tmp_path, declared("demo", "", command=OF_FILE, input="file", extensions=[".py"])
+    )
+    running.append(apps)
+    await start(apps, "demo", file="one.py")
+    pid = (await ask(apps, "demo"))["pid"]
+    for wrong in ("missing.py", "one.txt", ""):
+        with pytest.raises(AppRefusal) as caught:
+            apps.start("demo", AppInput(file=wrong), replace=True)
+        assert (caught.value.status, caught.value.field) == (422, "file")
+    file.unlink()
+    with pytest.raises(AppRefusal):
+        apps.restart("demo")
+    assert (await ask(apps, "demo"))["pid"] == pid
+    assert apps.describe("demo")["file"] == str(file)
+
+
+async def test_an_app_that_is_stopped_in_its_turn_never_starts(
+    tmp_path: Path, running: list[SessionApps]
+) -> None:
+    apps = session_apps(tmp_path, declared("demo", SERVE))
+    running.append(apps)
+    await start(apps, "demo")
+    apps.restart("demo")
+    assert await apps.stop("demo")
+    assert not await apps.stop("demo")
+    assert apps.describe("demo")["state"] == "stopped"
+    assert "listening on" in "\n".join(apps.describe("demo")["log"])  # of the app before it
+
+
+async def test_a_start_while_the_app_ends_starts_it_again(
+    tmp_path: Path, running: list[SessionApps]
+) -> None:
+    apps = session_apps(tmp_path, declared("demo", SERVE))
+    running.append(apps)
+    await start(apps, "demo")
+    stopping = asyncio.create_task(apps.stop("demo"))
+    await asyncio.sleep(0)
+    assert (await start(apps, "demo"))["state"] == "running"
+    assert await stopping
 
 
 async def test_a_restart_is_another_process_with_the_same_input(
@@ -232,10 +301,10 @@ async def test_a_restart_is_another_process_with_the_same_input(
     apps = session_apps(tmp_path, declared("demo", SERVE))
     running.append(apps)
     with pytest.raises(AppRefusal):
-        await apps.restart("demo")
+        apps.restart("demo")
     await start(apps, "demo")
     before = (await ask(apps, "demo"))["pid"]
-    await apps.restart("demo")
+    apps.restart("demo")
     await until(lambda: apps.describe("demo")["state"] == "running", "it runs again")
     assert (await ask(apps, "demo"))["pid"] != before
 

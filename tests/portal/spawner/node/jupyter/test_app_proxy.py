@@ -359,11 +359,31 @@ async def test_the_portal_starts_and_stops_an_app(tmp_path: Path) -> None:
         signed = Signed(node)
         status, listed = await signed("GET", "")
         assert (status, [app["state"] for app in listed["apps"]]) == (200, ["stopped"])
-        assert (await signed("PUT", "/own", {}))[1]["state"] == "starting"
+
+        async def change(method: str, body: Any = None) -> tuple[str, bool]:
+            _, app = await signed(method, "/own", body)
+            return app["state"], app["changed"]
+
+        assert await change("PUT", {}) == ("starting", True)
         await until(lambda: node.apps.describe("own")["state"] == "running", "it runs")
-        assert (await signed("POST", "/own"))[1]["state"] == "starting"
-        assert (await signed("DELETE", "/own"))[1]["state"] == "stopped"
+        assert await change("PUT", {}) == ("running", False)
+        assert await change("POST") == ("starting", True)
+        assert await change("DELETE") == ("stopped", True)
+        assert await change("DELETE") == ("stopped", False)
         assert (await signed("PUT", "/other", {}))[0] == 404
+
+
+async def test_the_portal_replaces_an_app(tmp_path: Path) -> None:
+    own = declared("own", "", command=["sh", "-c", "{command}"], input="command")
+    async with serve(tmp_path, own) as node:
+        signed = Signed(node)
+        first = {"command": "sleep 600", "port": 8080}
+        assert (await signed("PUT", "/own", first))[0] == 200
+        other = {"command": "sleep 601", "port": 8080}
+        assert (await signed("PUT", "/own", other))[0] == 409
+        assert (await signed("PUT", "/own", {**other, "replace": "yes"}))[0] == 409
+        replaced = (await signed("PUT", "/own", {**other, "replace": True}))[1]
+        assert (replaced["command"], replaced["changed"]) == ("sleep 601", True)
 
 
 async def test_a_refusal_names_the_field(tmp_path: Path) -> None:

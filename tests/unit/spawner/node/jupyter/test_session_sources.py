@@ -86,6 +86,8 @@ def test_to_server_path_only_inside_the_root(path: str | None, expected: str | N
         ({"file": "apps/demo.py"}, {"file": "/home/alice/apps/demo.py"}),
         ({"file": "/data/demo.py"}, {"file": "/data/demo.py"}),
         ({"file": "~/demo.py"}, {"file": "~/demo.py"}),
+        ({"file": "~/demo.py", "replace": True}, {"file": "~/demo.py", "replace": True}),
+        ({"file": "~/demo.py", "replace": "yes"}, {"file": "~/demo.py"}),
         ({"file": ""}, {}),
         ({"file": ["x"]}, {}),
         ({"command": "rm"}, {}),
@@ -94,4 +96,4 @@ def test_to_server_path_only_inside_the_root(path: str | None, expected: str | N
     ],
 )
 def test_to_app_input_names_the_absolute_file(body: Any, expected: dict[str, Any]) -> None:
-    assert to_app_input(body, "/home/alice") == expected
+    assert to_app_input(body, "/home/alice") == {"replace": False, **expected}
