@@ -42,6 +42,7 @@ from portal.services.limits.accounting_cache import AccountingCache
 from portal.services.limits.limited_users import LimitedUsers
 from portal.services.limits.slurm_limits import SlurmLimits
 from portal.services.mail.smtp import Smtp
+from portal.services.rate_limit import RateLimit, app_change_limit
 from portal.services.users.user_imports import UserImports
 from portal.streaming.proxy import open_client
 from spawner.launcher.file_pool import FileProcessPool, Streams
@@ -92,6 +93,7 @@ class AppContext:
     announcements: AnnouncementCache = field(default_factory=AnnouncementCache)
     event_streams: ConcurrencyLimit = field(default_factory=event_stream_limit)
     log_followers: ConcurrencyLimit = field(default_factory=log_follower_limit)
+    app_changes: RateLimit = field(default_factory=app_change_limit)
     tensorboard_queue: TensorboardQueue = field(default_factory=TensorboardQueue)
     # API data derived from the watcher's last data, shared by all requests.
     cluster_snapshot: IdentityCache[ClusterSnapshot] = field(default_factory=IdentityCache)

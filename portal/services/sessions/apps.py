@@ -4,6 +4,9 @@ Nothing but the audit event of each change is stored here. What the server answe
 own, so only the owner may see it, and it decides nothing.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -56,17 +59,45 @@ async def change_app(
 ) -> dict[str, Any]:
     """Start an app (PUT), stop it (DELETE) or restart it (POST); return it.
 
-    `by` is the interface that its owner used, for the audit log. Raises NotRunning, NotFound,
-    Conflict, InvalidInput, Unavailable.
+    `by` is the interface that its owner used, for the audit log, which only records what changes
+    something. Raises NotRunning, NotFound, Conflict, InvalidInput, TooManyRequests, Unavailable.
     """
     log.info("app", action=method, app=name, user=session.user.username, session=session.id)
-    answer = await _ask(
-        context, session, method, f"apps/{name}", timeout_s=CHANGE_TIMEOUT_S, body=given
-    )
-    if answer.status != 200:
-        raise _to_error(answer)
-    await _record(context, session, ACTIONS[method], {"app": name, "by": by}, ip)
+    with _count_change(context, f"{session.user.username} {method}") as change:
+        answer = await _ask(
+            context, session, method, f"apps/{name}", timeout_s=CHANGE_TIMEOUT_S, body=given
+        )
+        if answer.status != 200:
+            raise _to_error(answer)
+        if answer.body.get("changed") is not False:
+            change.is_recorded = True
+            await _record(context, session, ACTIONS[method], {"app": name, "by": by}, ip)
     return answer.body
+
+
+@dataclass
+class _Change:
+    is_recorded: bool = False
+
+
+@contextmanager
+def _count_change(context: AppContext, key: str) -> Iterator[_Change]:
+    """Count a change before it is requested, so that concurrent requests count, too; one that is
+    not recorded is taken back. Raises TooManyRequests.
+    """
+    limit, change = context.app_changes, _Change()
+    if (wait_s := limit.wait_s(key)) > 0:
+        seconds = int(wait_s) + 1
+        raise errors.TooManyRequests(
+            f"Starts and stops of apps are rate limited. Try again in {seconds} seconds.",
+            headers={"Retry-After": str(seconds)},
+        )
+    limit.count(key)
+    try:
+        yield change
+    finally:
+        if not change.is_recorded:
+            limit.take_back(key)
 
 
 async def _record(

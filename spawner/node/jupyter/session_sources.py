@@ -22,7 +22,7 @@ UNKNOWN = "The portal no longer knows this session."
 NO_JOB = "This job is no longer in your list."
 RECENT_S = 3600
 """Time before now for which JupyterLab shows the usage."""
-PASSED_ON = frozenset({409, 422, 424, 503})
+PASSED_ON = frozenset({409, 422, 424, 429, 503})
 """Errors of the portal whose details are meant for users."""
 
 

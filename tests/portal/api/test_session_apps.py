@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from portal.models import AuditEvent, JobState, Session
+from portal.services import rate_limit
 from portal.services.slurm.launch import derive_secret
 from spawner import signing
 from tests.portal.api.test_ssh import add_token
@@ -109,6 +110,47 @@ def test_each_change_is_recorded_without_the_command(real: Real, session: Sessio
     assert [event.action for event in events] == ["app.start", "app.stop", "app.restart"]
     assert {(event.actor, event.target) for event in events} == {("alice", "alice/s1")}
     assert [event.detail for event in events] == [{"app": "demo", "by": "portal"}] * 3
+
+
+@pytest.mark.parametrize(("method", "action", "body"), CHANGES)
+def test_a_request_that_changes_nothing_is_not_recorded(
+    real: Real, session: Session, method: str, action: str, body: Any
+) -> None:
+    for changed in (False, True, None):
+        real.node.answer = lambda *_, changed=changed: answer({**APP, "changed": changed})
+        assert send(real, session, method, action, body=body).status == 200
+    with real.rows() as db:
+        assert len(db.scalars(select(AuditEvent)).all()) == 2
+
+
+@pytest.fixture
+def few_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit, "APP_CHANGES", 2)
+
+
+def test_the_number_of_recorded_changes_is_limited(
+    few_changes: None, real: Real, session: Session
+) -> None:
+    """What changes nothing doesn't count, and an app can be stopped after many starts."""
+    changed = True
+
+    def change(method: str = "PUT", status: int = 200) -> Any:
+        real.node.answer = lambda *_: answer({**APP, "changed": changed}, status)
+        return send(real, session, method, "/demo", body={} if method == "PUT" else None)
+
+    assert change().status == 200
+    changed = False
+    assert [change().status for _ in range(3)] == [200] * 3
+    assert [change(status=409).status for _ in range(3)] == [409] * 3
+    changed = True
+    assert change().status == 200
+    before = len(real.node.seen)
+    refused = change()
+    assert (problem(refused)["status"], 0 < int(refused.one("retry-after")) <= 600) == (429, True)
+    assert len(real.node.seen) == before
+    assert change("DELETE").status == 200
+    with real.rows() as db:
+        assert len(db.scalars(select(AuditEvent)).all()) == 3
 
 
 @pytest.mark.parametrize(("method", "action", "body"), [("GET", "", None), *CHANGES])

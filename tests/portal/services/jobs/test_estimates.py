@@ -40,8 +40,9 @@ async def shared(
 @pytest.fixture
 def job_portal(shared: JobPortal) -> Iterator[JobPortal]:
     """The shared portal without earlier forecasts."""
-    shared.context.forecasts._answers.clear()
-    shared.context.forecasts._requests.clear()
+    kept = shared.context.forecasts
+    for entries in (kept._answers, kept._of_user._times, kept._in_total._times):
+        entries.clear()
     shared.agents.forecasts.clear()
     shared.agents.starts.clear()
     yield shared
