@@ -1,4 +1,4 @@
-"""Patterns of names and ids that several programs check."""
+"""Patterns of names and ids that several programs check, and names from elsewhere."""
 
 from __future__ import annotations
 
@@ -9,3 +9,10 @@ SESSION = re.compile(r"[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 JOB_COMMENT = "portal:"
 """Prefix of the UUID in a job's comment."""
+
+
+def remove_invisible(text: str, kept: str = "") -> str:
+    """Return text from elsewhere without control characters and line breaks, those that reverse the
+    order of text, and others of no width; but with the `kept` ones.
+    """
+    return "".join(char for char in text if char.isprintable() or char in kept)

@@ -1,21 +1,31 @@
 """Routes of the apps inside a session: list, start, stop, restart."""
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from portal import errors
 from portal.context import AppContext
 from portal.models import Session
 from portal.services.sessions import apps, sessions
 from portal.web.dependencies import ClientIp, ContextDep, CurrentUser, SessionsUser
+from spawner.names import remove_invisible
 
 router = APIRouter(tags=["sessions"])
 
 AppName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{0,19}$")]
-Text = Annotated[str, Field(max_length=4000)]
+Visible = AfterValidator(remove_invisible)
+VisibleLines = AfterValidator(partial(remove_invisible, kept="\n\t"))
 
 
 class AppIn(BaseModel):
@@ -38,21 +48,22 @@ class AppOut(BaseModel):
 
     `input` is what starting it needs, `extensions` the endings of names that it accepts. `state` is
     `failed` if it ended without being stopped, or did not become ready: `problem` is why, and `log`
-    has the last lines of its output. `url` is its address while it runs.
+    has the last lines of its output. `url` is its address while it runs. Texts have no invisible
+    characters.
     """
 
     name: AppName
-    title: Annotated[str, Field(max_length=80)]
-    description: Annotated[str, Field(max_length=500)]
+    title: Annotated[str, Field(max_length=80), Visible]
+    description: Annotated[str, Field(max_length=500), Visible]
     input: Literal["file", "command"] | None
     extensions: Annotated[list[Annotated[str, Field(max_length=21)]], Field(max_length=20)]
     state: Literal["stopped", "starting", "running", "failed"]
-    problem: Annotated[str, Field(max_length=1000)] | None = None
+    problem: Annotated[str, Field(max_length=1000), Visible] | None = None
     started_at: datetime | None = None
-    file: Text | None = None
-    command: Text | None = None
+    file: Annotated[str, Field(max_length=4000), Visible] | None = None
+    command: Annotated[str, Field(max_length=4000), VisibleLines] | None = None
     port: int | None = None
-    log: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=40)] = []
+    log: Annotated[list[Annotated[str, Field(max_length=500), Visible]], Field(max_length=40)] = []
     url: str | None = None
 
 

@@ -3975,7 +3975,8 @@ export interface components {
          *
          *     `input` is what starting it needs, `extensions` the endings of names that it accepts. `state` is
          *     `failed` if it ended without being stopped, or did not become ready: `problem` is why, and `log`
-         *     has the last lines of its output. `url` is its address while it runs.
+         *     has the last lines of its output. `url` is its address while it runs. Texts have no invisible
+         *     characters.
          */
         AppOut: {
             /** Command */

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, fields
 import yaml
 
 from spawner.catalog.environment import check_depth
+from spawner.names import remove_invisible
 
 MAX_NAME = 253
 """Maximum length of a host name (RFC 1035)."""
@@ -220,5 +221,5 @@ def unread(text: str, line: int | None = None) -> ParsedTable:
 
 def _shorten(text: str) -> str:
     """Shorten arbitrary text, and make it printable, for a message."""
-    printable = "".join(c for c in text if c.isprintable())
+    printable = remove_invisible(text)
     return printable if len(printable) <= 40 else f"{printable[:39]}…"

@@ -30,6 +30,7 @@ from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, launch
 from portal.services.slurm.lifecycle import observe
 from spawner.errors import QueryTooLarge, SlurmError
+from spawner.names import remove_invisible
 from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobPhase, Resources
 
@@ -349,4 +350,4 @@ def _to_row(
 
 def printable(name: str) -> str:
     """Make a job's name, which is arbitrary text, printable."""
-    return "".join(c for c in name if c.isprintable()).strip()[:64]
+    return remove_invisible(name).strip()[:64]

@@ -19,6 +19,7 @@ from portal.models import JobState, Session
 from portal.services.audit import audit
 from portal.services.sessions import server_requests
 from portal.services.sessions.server_requests import ServerAnswer
+from spawner.names import remove_invisible
 
 log = structlog.get_logger(__name__)
 
@@ -112,7 +113,7 @@ async def _record(
 def _to_error(answer: ServerAnswer) -> errors.PortalError:
     """Convert a refusal of the session's server."""
     detail, field = answer.body.get("detail"), answer.body.get("field")
-    text = detail[:500] if isinstance(detail, str) else ""
+    text = remove_invisible(detail)[:500] if isinstance(detail, str) else ""
     if answer.status == 422:
         fields = [FieldError(field, text)] if field in FIELDS else []
         return errors.InvalidInput(text, errors=fields)

@@ -9,6 +9,8 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from spawner.names import remove_invisible
+
 FILE_BYTES = 128 * 1024
 TAIL_BYTES = 8 * 1024
 TAIL_LINES = 40
@@ -56,7 +58,7 @@ def read_tail(path: Path) -> list[str]:
 def _to_plain(line: str) -> str:
     """Return a line as a terminal shows it at its end, without colors and control characters."""
     shown = _SEQUENCE.sub("", line.rstrip("\r").rpartition("\r")[2]).expandtabs(4)
-    return "".join(filter(str.isprintable, shown))[:LINE_CHARS].rstrip()
+    return remove_invisible(shown)[:LINE_CHARS].rstrip()
 
 
 def _older(path: Path) -> Path:

@@ -247,6 +247,31 @@ def test_a_malformed_answer_is_not_believed(real: Real, session: Session, body: 
     assert (shown.status, b"doesn't answer about apps" in shown.body) == (503, True)
 
 
+HIDDEN = "\u202e\u2066\u200b\x1b\x7f"
+
+
+def test_texts_of_the_server_have_no_invisible_characters(real: Real, session: Session) -> None:
+    texts = {
+        name: f"{HIDDEN}{name}{HIDDEN}"
+        for name in ("title", "description", "problem", "file", "command")
+    }
+    app = {**APP, **texts, "state": "failed", "log": [f"last{HIDDEN} line"]}
+    real.node.answer = lambda *_: answer({"apps": [app]})
+    (shown,) = json.loads(send(real, session).body)["items"]
+    assert {name: shown[name] for name in texts} == {name: name for name in texts}
+    assert shown["log"] == ["last line"]
+    real.node.answer = lambda *_: answer({"detail": f"No{HIDDEN}.", "field": "file"}, 422)
+    refused = problem(send(real, session, "PUT", "/demo", body={}))
+    assert refused["errors"] == [{"field": "file", "message": "No."}]
+    assert not set(HIDDEN) & set(json.dumps(refused, ensure_ascii=False))
+
+
+def test_the_lines_of_a_command_stay(real: Real, session: Session) -> None:
+    app = {**APP, "command": "cat <<-END\n\tx\n\tEND"}
+    real.node.answer = lambda *_: answer({"apps": [app]})
+    assert json.loads(send(real, session).body)["items"][0]["command"] == app["command"]
+
+
 def test_an_address_in_the_answer_is_ignored(real: Real, session: Session) -> None:
     for state, expected in (("running", f"{NOTEBOOKS}/user/alice/s1/app/demo/"), ("stopped", None)):
         app = {**APP, "state": state, "url": "https://evil.test/"}

@@ -22,6 +22,12 @@ def test_session_names(name: str) -> None:
     assert names.SESSION.fullmatch(name)
 
 
+def test_remove_invisible_leaves_what_is_seen() -> None:
+    hidden = "\0\x1b\x7f\x85\xad\u061c\u200b\u200e\u202e\u2028\u2066\u2069\ufeff\U000e0041"
+    assert names.remove_invisible(f"exe{hidden}.txt é 数据\n") == "exe.txt é 数据"
+    assert names.remove_invisible("a\tb\n\u202ec", kept="\n\t") == "a\tb\nc"
+
+
 @pytest.mark.parametrize("name", ["", "1", "-a", "a-", "a--b", "A", "a_b", "a" * 31, "a\n"])
 def test_no_session_names(name: str) -> None:
     assert not names.SESSION.fullmatch(name)
