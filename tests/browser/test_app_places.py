@@ -98,11 +98,14 @@ def test_apps_open_from_files_home_and_jupyterlab(
 
 
 def a_failure_shows_the_output(portal: Live, page: Page) -> None:
-    show_file(portal, page, "bad.viewer").click()
+    button = show_file(portal, page, "bad.viewer")
+    button.click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Open").click()
     expect(dialog.get_by_text("It ended with status 5.")).to_be_visible()
     expect(dialog.get_by_role("region", name="Last output")).to_contain_text("the reason is here")
+    dialog.get_by_role("button", name="Close").last.click()
+    expect(button).to_be_focused()
 
 
 def a_file_opens(portal: Live, context: BrowserContext, page: Page) -> None:

@@ -40,11 +40,13 @@ def test_an_app_from_its_start_to_its_page(
     own = page.get_by_role("article", name="Your own web app")
     a_failure_shows_the_output(page, own)
     start(page, own, 'python3 app-test/program.py "$PORT"')
+    expect(own.get_by_role("button", name="Stop")).to_be_focused()
     expect(own.get_by_text("Running")).to_be_visible()
     its_page(portal, context, own)
     a_running_app_is_restarted(page, own)
     confirm(page, own, "Stop", "Stop it")
     expect(own.get_by_text("Not started")).to_be_visible()
+    expect(own.get_by_role("button", name="Start…")).to_be_focused()
 
 
 def a_running_app_is_restarted(page: Page, own: Any) -> None:
@@ -53,6 +55,7 @@ def a_running_app_is_restarted(page: Page, own: Any) -> None:
     dialog = page.get_by_role("dialog", name="Restart the app “Your own web app”?")
     dialog.get_by_role("button", name="Keep it running").click()
     expect(dialog).to_be_hidden()
+    expect(own.get_by_role("button", name="Restart")).to_be_focused()
     confirm(page, own, "Restart", "Restart it")
     expect(own.get_by_text("Running")).to_be_visible()
 

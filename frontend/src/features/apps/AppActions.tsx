@@ -12,6 +12,7 @@ import { isAlive } from './forFile';
 import classes from './SessionApps.module.css';
 
 type Asked = AppEnd | 'start' | null;
+const ENDS: readonly AppEnd[] = ['stop', 'restart'];
 
 /** The buttons of an app: open, start, stop, restart. */
 export function AppActions({ id, app }: { id: string; app: App }) {
@@ -20,6 +21,8 @@ export function AppActions({ id, app }: { id: string; app: App }) {
   const [asked, ask] = useState<Asked>(null);
   const refresh = () => queries.invalidateQueries(appsQuery(id));
   const act = (action: () => Promise<App>) => action().finally(refresh);
+  const close = () => ask(null);
+  const alive = isAlive(app);
   const start = () =>
     app.input ? ask('start') : void run(() => act(() => startApp(id, app.name, {})));
   // an app that only starts has no work to lose
@@ -28,31 +31,26 @@ export function AppActions({ id, app }: { id: string; app: App }) {
   return (
     <div className={classes.actions}>
       {app.url && <OpenApp url={app.url} />}
-      {isAlive(app) ? (
-        <>
-          <Button variant="default" loading={busy} onClick={() => end('stop')}>
-            <Trans>Stop</Trans>
-          </Button>
-          <Button variant="default" loading={busy} onClick={() => end('restart')}>
-            <Trans>Restart</Trans>
-          </Button>
-        </>
-      ) : (
-        <Button variant="default" loading={busy} onClick={start}>
-          {app.input ? <Trans>Start…</Trans> : <Trans>Start</Trans>}
+      {/* one button for both, so that the focus returns to it after the dialog */}
+      <Button variant="default" loading={busy} onClick={alive ? () => end('stop') : start}>
+        {alive ? <Trans>Stop</Trans> : app.input ? <Trans>Start…</Trans> : <Trans>Start</Trans>}
+      </Button>
+      {alive && (
+        <Button variant="default" loading={busy} onClick={() => end('restart')}>
+          <Trans>Restart</Trans>
         </Button>
       )}
-      {asked === 'start' && (
-        <AppDialog id={id} app={app} onClose={() => ask(null)} onStarted={refresh} />
-      )}
-      {(asked === 'stop' || asked === 'restart') && (
+      <AppDialog id={id} app={app} opened={asked === 'start'} onClose={close} onStarted={refresh} />
+      {ENDS.map((how) => (
         <AppConfirm
+          key={how}
           app={app}
-          end={asked}
-          onClose={() => ask(null)}
-          act={() => act(() => endApp(id, app.name, asked))}
+          end={how}
+          opened={asked === how}
+          onClose={close}
+          act={() => act(() => endApp(id, app.name, how))}
         />
-      )}
+      ))}
     </div>
   );
 }

@@ -8,18 +8,19 @@ import type { AppEnd } from './apps';
 interface Props {
   app: App;
   end: AppEnd;
+  opened: boolean;
   onClose: () => void;
   act: () => Promise<unknown>;
 }
 
 /** Asks before a running app is stopped or restarted. */
-export function AppConfirm({ app, end, onClose, act }: Props) {
+export function AppConfirm({ app, end, opened, onClose, act }: Props) {
   const title = translateExact(app.title);
   const stop = end === 'stop';
   return (
     <ConfirmDialog
       title={stop ? t`Stop the app “${title}”?` : t`Restart the app “${title}”?`}
-      opened
+      opened={opened}
       danger
       size="sm"
       onClose={onClose}

@@ -1,8 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Modal, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { NumberInput, Textarea, TextInput } from '@mantine/core';
 import type { App, AppInput } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { RecordForm } from '@/ui/RecordForm';
 import { useForm } from '@/ui/useForm';
 import { startApp } from './apps';
@@ -12,15 +13,16 @@ const FIRST_PORT = 8080;
 interface Props {
   id: string;
   app: App;
+  opened: boolean;
   onClose: () => void;
   onStarted: () => unknown;
 }
 
 /** The dialog that asks for the file or the command of an app, and starts it. */
-export function AppDialog({ id, app, onClose, onStarted }: Props) {
+export function AppDialog({ id, app, opened, onClose, onStarted }: Props) {
   return (
-    <Modal
-      opened
+    <DialogShell
+      opened={opened}
       onClose={onClose}
       title={t`Start an app: ${{ title: translateExact(app.title) }}`}
     >
@@ -33,11 +35,11 @@ export function AppDialog({ id, app, onClose, onStarted }: Props) {
           onStarted();
         }}
       />
-    </Modal>
+    </DialogShell>
   );
 }
 
-function AppForm({ id, app, onClose, onStarted }: Props) {
+function AppForm({ id, app, onClose, onStarted }: Omit<Props, 'opened'>) {
   const form = useForm({
     initial: () => ({
       file: app.file ?? '',

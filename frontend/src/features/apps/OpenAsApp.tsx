@@ -1,12 +1,14 @@
+import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Suspense, useState } from 'react';
+import { Suspense, useCallback, useState } from 'react';
+import { DialogShell } from '@/ui/ConfirmDialog';
 import { lazyPart } from '@/ui/lazyPart';
 import { catalogAppsQuery } from './apps';
 import { appsForFile } from './forFile';
 
-const OpenAsAppDialog = lazyPart(async () => (await import('./OpenAsAppDialog')).OpenAsAppDialog);
+const OpenAsAppForm = lazyPart(async () => (await import('./OpenAsAppForm')).OpenAsAppForm);
 
 interface Props {
   /** absolute, on the cluster */
@@ -18,6 +20,7 @@ interface Props {
 export function OpenAsApp({ path, size }: Props) {
   const [asking, setAsking] = useState(false);
   const { data } = useQuery(catalogAppsQuery);
+  const close = useCallback(() => setAsking(false), []);
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (appsForFile(data ?? [], name).length === 0) return null;
   return (
@@ -25,11 +28,11 @@ export function OpenAsApp({ path, size }: Props) {
       <Button variant="default" {...(size && { size })} onClick={() => setAsking(true)}>
         <Trans>Open as app…</Trans>
       </Button>
-      {asking && (
+      <DialogShell opened={asking} onClose={close} title={t`Open ${name} as an app`}>
         <Suspense>
-          <OpenAsAppDialog path={path} name={name} onClose={() => setAsking(false)} />
+          <OpenAsAppForm path={path} name={name} onClose={close} />
         </Suspense>
-      )}
+      </DialogShell>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Modal, NativeSelect, Stack, Text } from '@mantine/core';
+import { Button, NativeSelect, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
@@ -20,42 +20,37 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks in which session and app to open a file, starts the app and opens its page. */
-export function OpenAsAppDialog({ path, name, onClose }: Props) {
+/** The content of a dialog that asks in which session and app to open a file, starts the app and opens
+ * its page. */
+export function OpenAsAppForm({ path, name, onClose }: Props) {
   const sessions = useLive((s) => s.sessions)?.filter(({ state }) => state === 'running');
   const [id, setId] = useState<string | null>(null);
   const newest = sessions?.[0]?.id ?? null;
   // A session that becomes the newest one later must not take the place of the shown one.
   useEffect(() => setId((shown) => shown ?? newest), [newest]);
   const chosen = sessions?.find((session) => session.id === id);
+  if (sessions === undefined) return <Text size="sm">{t`Loading`}</Text>;
+  if (sessions.length === 0) return <NoSession />;
   return (
-    <Modal opened onClose={onClose} title={t`Open ${name} as an app`}>
-      {sessions === undefined ? (
-        <Text size="sm">{t`Loading`}</Text>
-      ) : sessions.length === 0 ? (
-        <NoSession />
-      ) : (
-        <Stack>
-          {(sessions.length > 1 || !chosen) && (
-            <NativeSelect
-              label={t`Session`}
-              value={chosen?.id ?? ''}
-              onChange={({ currentTarget }) => setId(currentTarget.value)}
-              data={[
-                ...(chosen ? [] : [{ value: '', label: t`Choose a running session` }]),
-                ...sessions.map((session) => ({
-                  value: session.id,
-                  label: `${session.name} (${translateExact(session.environment_title)})`,
-                })),
-              ]}
-            />
-          )}
-          {chosen && (
-            <AppChoice key={chosen.id} session={chosen} path={path} name={name} onClose={onClose} />
-          )}
-        </Stack>
+    <Stack>
+      {(sessions.length > 1 || !chosen) && (
+        <NativeSelect
+          label={t`Session`}
+          value={chosen?.id ?? ''}
+          onChange={({ currentTarget }) => setId(currentTarget.value)}
+          data={[
+            ...(chosen ? [] : [{ value: '', label: t`Choose a running session` }]),
+            ...sessions.map((session) => ({
+              value: session.id,
+              label: `${session.name} (${translateExact(session.environment_title)})`,
+            })),
+          ]}
+        />
       )}
-    </Modal>
+      {chosen && (
+        <AppChoice key={chosen.id} session={chosen} path={path} name={name} onClose={onClose} />
+      )}
+    </Stack>
   );
 }
 
