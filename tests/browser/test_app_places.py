@@ -104,6 +104,7 @@ def a_failure_shows_the_output(portal: Live, page: Page) -> None:
     dialog.get_by_role("button", name="Open").click()
     expect(dialog.get_by_text("It ended with status 5.")).to_be_visible()
     expect(dialog.get_by_role("region", name="Last output")).to_contain_text("the reason is here")
+    expect(dialog.get_by_role("button", name="Start again")).to_be_visible()
     dialog.get_by_role("button", name="Close").last.click()
     expect(button).to_be_focused()
 

@@ -1,9 +1,10 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Apps, addApps } from './apps';
 import type { SessionApp } from './facts';
 import type { CommandArgs, Commands, Dialogs, InputDialogs } from './jupyter';
 import { RequestError } from './server';
 import { FakePage } from './testing';
+import { ASK_EVERY_MS } from './watch';
 
 const MARIMO: SessionApp = {
   name: 'marimo',
@@ -79,12 +80,28 @@ describe('an app’s card', () => {
     expect(page.opened).toEqual([PAGE]);
   });
 
-  it('shows why it failed, with a link to its output', async () => {
+  it('shows why it failed, with a link to its output, and starts it again', async () => {
     page.startedAs = [{ state: 'failed', problem: 'It ended with status 4.' }];
     await makeApps().open(MARIMO);
     expect(page.notifications.at(-1)).toBe('error: marimo: It ended with status 4.');
-    page.actions[0]?.callback();
+    expect(page.actions.map(({ label }) => label)).toEqual(['Start Again', 'Show Output']);
+    const [again, details] = page.actions;
+    details?.callback();
     expect(page.opened).toEqual(['p:/s?apps=true']);
+    page.startedAs = [{ state: 'running' }];
+    again?.callback();
+    await vi.waitFor(() => expect(page.opened).toContain(PAGE));
+    expect(page.requests).toEqual([
+      ['start', 'marimo', 'work/demo.py'],
+      ['start', 'marimo', 'work/demo.py'],
+    ]);
+  });
+
+  it('says that it was stopped elsewhere before it was ready', async () => {
+    page.startedAs = [{ state: 'starting' }, { state: 'stopped' }];
+    await makeApps().open(MARIMO);
+    expect(page.notifications.at(-1)).toBe('error: marimo: It was stopped before it was ready.');
+    expect(page.actions.map(({ label }) => label)).toEqual(['Start Again']);
   });
 
   it('shows a refusal', async () => {
@@ -169,12 +186,23 @@ describe('the launcher and the file browser', () => {
     expect(apps.find({ name: 'marimo' })?.title).toBe('marimo');
   });
 
-  it('stay without apps if the session’s server has none', async () => {
+  it.each([
+    ['are added once the session answers', 502, 1],
+    ['stay without apps if the session’s server has none', 404, 0],
+  ])('%s', async (_, status, added) => {
+    const answer = page.apps.bind(page);
+    let requests = 0;
     page.apps = async () => {
-      throw new RequestError('Not found.', 404);
+      requests += 1;
+      if (requests < 3) throw new RequestError('No answer.', status);
+      return answer();
     };
-    const apps = makeApps();
-    await apps.load();
-    expect(apps.apps).toEqual([]);
+    let loaded = 0;
+    makeApps().start(() => {
+      loaded += 1;
+    });
+    for (let round = 0; round < 5; round += 1) await page.advance(ASK_EVERY_MS);
+    expect(loaded).toBe(added);
+    expect(requests).toBe(added === 1 ? 3 : 1);
   });
 });

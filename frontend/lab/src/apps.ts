@@ -11,10 +11,12 @@ import type {
   FileBrowser,
   InputDialogs,
   Launcher,
+  NotificationAction,
   Notifications,
 } from './jupyter';
 import { messages } from './messages';
-import type { SessionWatch } from './watch';
+import { RequestError } from './server';
+import { ASK_EVERY_MS, type SessionWatch } from './watch';
 
 const OPEN = 'portal:app';
 const OPEN_AS = 'portal:open-as-app';
@@ -22,6 +24,7 @@ const FILES = '.jp-DirListing-item[data-isdir="false"]';
 const MENU_RANK = 3;
 const POLL_MS = 1000;
 const READ_MS = 10_000;
+const NOT_HERE = 404;
 
 export interface AppServices {
   watch: SessionWatch;
@@ -43,6 +46,8 @@ export class Apps {
   readonly #tabs: Tabs;
   readonly #sleep: (ms: number) => Promise<void>;
   readonly #starting = new Set<string>();
+  /** The session's server has no such list: it was started by an earlier version. */
+  #absent = false;
 
   constructor(services: AppServices) {
     this.#services = services;
@@ -50,12 +55,30 @@ export class Apps {
     this.#sleep = services.sleep ?? pause;
   }
 
-  /** Fetch the apps that the session offers; none so far if its server is older than the apps. */
-  async load(): Promise<void> {
+  /** Fetch the apps that the session offers until that succeeds once, and then call back. */
+  start(onLoaded: () => void): void {
+    const { browser } = this.#services.watch;
+    let idle = true;
+    const attempt = async (): Promise<void> => {
+      if (!idle) return;
+      idle = false;
+      if (await this.load()) onLoaded();
+      else idle = !this.#absent;
+    };
+    browser.every(ASK_EVERY_MS, () => browser.hidden() || void attempt());
+    browser.onShown(() => void attempt());
+    void attempt();
+  }
+
+  /** Fetch the apps that the session offers; return whether that succeeded. */
+  async load(): Promise<boolean> {
     try {
       this.apps = await this.#services.watch.server.apps();
-    } catch {
+      return true;
+    } catch (error) {
       // The last list stays: cards need their titles. The status bar reports a silent session.
+      this.#absent = error instanceof RequestError && error.status === NOT_HERE;
+      return false;
     }
   }
 
@@ -134,7 +157,7 @@ export class Apps {
       await watch.server.startApp(app.name, file, replace);
       const shown = await this.#untilStarted(app);
       if (shown.state === 'running') this.#show(shown);
-      else this.#showError(shown, translateExact(shown.problem ?? messages.noAnswer));
+      else this.#showEnd(shown, file);
     } catch (error) {
       this.#showError(app, error instanceof Error ? translate(error.message) : messages.noAnswer);
     } finally {
@@ -163,13 +186,20 @@ export class Apps {
     });
   }
 
-  /** Show why it doesn't run; `app` is one that failed, with output, or one that wasn't started. */
-  #showError(app: SessionApp, why: string): void {
+  /** Show why it ended before it was ready, and offer to start it again. */
+  #showEnd(app: SessionApp, file: string | null): void {
+    const again = { label: messages.appAgain, callback: () => void this.#start(app, file) };
     const details = { label: messages.appDetails, callback: () => this.#details() };
-    this.#services.notify?.error(messages.appFailed(titleOf(app), why), {
-      autoClose: READ_MS,
-      actions: app.state === 'failed' ? [details] : [],
-    });
+    if (app.state === 'stopped') this.#showError(app, messages.appStopped, [again]);
+    else {
+      const why = translateExact(app.problem ?? messages.noAnswer);
+      this.#showError(app, why, [again, details]);
+    }
+  }
+
+  #showError(app: SessionApp, why: string, actions: NotificationAction[] = []): void {
+    const text = messages.appFailed(titleOf(app), why);
+    this.#services.notify?.error(text, { autoClose: READ_MS, actions });
   }
 
   /** Open the session's page, with the output of its apps. */

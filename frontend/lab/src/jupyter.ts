@@ -210,9 +210,14 @@ export interface ContextMenu {
   addItem(item: { command: string; args?: CommandArgs; selector: string; rank?: number }): unknown;
 }
 
+export interface NotificationAction {
+  label: string;
+  callback: () => void;
+}
+
 interface NotificationOptions {
   autoClose?: number | false;
-  actions?: { label: string; callback: () => void }[];
+  actions?: NotificationAction[];
 }
 
 export interface Notifications {

@@ -142,6 +142,8 @@ export const english = {
   appStarting: (app: string) => `${app} is starting…`,
   appReady: (app: string) => `${app} is ready.`,
   appFailed: (app: string, why: string) => `${app}: ${why}`,
+  appStopped: 'It was stopped before it was ready.',
+  appAgain: 'Start Again',
   appDetails: 'Show Output',
   appReplace: (app: string) => `Stop ${app}?`,
   appReplaceMeaning: (file: string) =>

@@ -127,6 +127,8 @@ export const chinese: Messages = {
   appStarting: (app) => `${app} 正在启动…`,
   appReady: (app) => `${app} 已就绪。`,
   appFailed: (app, why) => `${app}：${why}`,
+  appStopped: '它在就绪前已被停止。',
+  appAgain: '重新启动',
   appDetails: '查看输出',
   appReplace: (app) => `停止 ${app}？`,
   appReplaceMeaning: (file) =>

@@ -183,9 +183,9 @@ function addLaunchers(lab: Lab, app: Application, watch: SessionWatch, services:
   const notify = dialogs?.Notification;
   const apps = new Apps({ watch, baseUrl, notify, dialogs, browser });
   const icon = makeIcon(lab['@jupyterlab/ui-components'], 'app');
-  onFirstFacts(watch, () => {
-    void apps.load().then(() => addApps(apps, app.commands, icon, launcher, app.contextMenu));
-  });
+  onFirstFacts(watch, () =>
+    apps.start(() => addApps(apps, app.commands, icon, launcher, app.contextMenu)),
+  );
 }
 
 /** Call back once, when the server has confirmed that this is a session of the portal. */

@@ -9,7 +9,7 @@ import { translateExact } from '@/i18n/translate';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { AppFailure } from './AppFailure';
-import { appsQuery, startApp } from './apps';
+import { appsQuery, startApp, withApp } from './apps';
 import { isAlive } from './forFile';
 import { openTab } from './openTab';
 
@@ -28,6 +28,7 @@ export function AppStart({ id, app, file, onClose }: Props) {
   const busy = isAlive(app) && app.file !== file;
   const ready = app.state === 'running' && !busy && phase !== 'sending' ? (app.url ?? null) : null;
   const waiting = phase === 'sending' || (phase === 'sent' && app.state === 'starting');
+  const over = phase === 'sent' && refusal === null && !isAlive(app);
   useOpened(requested ? ready : null, onClose);
   return (
     <>
@@ -40,7 +41,10 @@ export function AppStart({ id, app, file, onClose }: Props) {
         </Notice>
       )}
       {refusal && <Notice tone="error">{refusal}</Notice>}
-      {phase === 'sent' && !refusal && app.state === 'failed' && <AppFailure app={app} />}
+      {over && app.state === 'failed' && <AppFailure app={app} />}
+      {over && app.state === 'stopped' && (
+        <Notice tone="error">{t`It was stopped before it was ready.`}</Notice>
+      )}
       <Group role="status" gap="sm">
         {waiting && (
           <>
@@ -69,7 +73,7 @@ export function AppStart({ id, app, file, onClose }: Props) {
           </Button>
         ) : (
           <Button loading={waiting} onClick={() => void start()}>
-            {busy ? t`Stop it and open` : t`Open`}
+            {busy ? t`Stop it and open` : over ? t`Start again` : t`Open`}
           </Button>
         )}
       </Group>
@@ -90,7 +94,8 @@ function useStart(id: string, app: App, file: string) {
     try {
       // the other file's app is only stopped if this one can be started
       const replace = isAlive(app) && app.file !== file;
-      await startApp(id, app.name, { file }, replace);
+      const started = await startApp(id, app.name, { file }, replace);
+      queries.setQueryData(appsQuery(id).queryKey, (shown) => shown && withApp(shown, started));
     } catch (error) {
       setRefusal(errorMessage(error));
     } finally {

@@ -33,6 +33,11 @@ export const appsQuery = (id: string) =>
     refetchInterval: ({ state }) => refetchMs(state.data?.items),
   });
 
+/** Return a list of apps with this one in the place of its earlier description. */
+export const withApp = (shown: { items: App[] }, app: App): { items: App[] } => ({
+  items: shown.items.map((each) => (each.name === app.name ? app : each)),
+});
+
 const pathOf = (session_id: string, name: string) => ({ params: { path: { session_id, name } } });
 
 /** Start an app; with `replace` also in the place of one that runs with another input. */
