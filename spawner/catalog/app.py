@@ -1,8 +1,8 @@
 """Apps that a site offers in its sessions, loaded from YAML files and validated.
 
 The files are `apps/NAME.yaml` in the shipped catalog and in the site's own folder, each validated
-against catalog/app.schema.json. docs/apps.md is the documentation for authors. Only `load_app` and
-`resolve_programs` access files.
+against catalog/app.schema.json. docs/apps.md is the documentation for authors. Only `load_app`,
+`resolve_programs` and `explain_missing_program` access files.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ SCHEMA = SHIPPED / "app.schema.json"
 _NAME = re.compile(r"[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,19}")
 _FIELD = re.compile(r"\{([a-z]+)\}")
 _PROGRAM = "{program}"
+NEEDS_APP_DIR = "Set app_dir in the portal's settings to the folder with the app's program."
+NEEDS_APP_DIR_AND_VSCODE = (
+    "Set app_dir in the portal's settings, restart the portal, and run “portal vscode”."
+)
+VSCODE = "vscode/"
+"""The folder in `app_dir` to which `portal vscode` installs."""
 _ADDRESSES = {"port", "socket"}
 _INPUTS = {"file", "command"}
 
@@ -81,8 +87,25 @@ def resolve_programs(apps: Iterable[App], app_dir: Path | None) -> list[App]:
     return [
         _insert_program(app, app_dir) if app.program is not None and app_dir is not None else app
         for app in apps
-        if app.program is None or (app_dir is not None and _is_installed(app_dir / app.program))
+        if explain_missing_program(app, app_dir) is None
     ]
+
+
+def explain_missing_program(app: App, app_dir: Path | None) -> str | None:
+    """Return why the app's program isn't installed, for administrators; None if it is, or if the
+    environment has it, or not.
+    """
+    if app.program is None:
+        return None
+    is_vscode = app.program.startswith(VSCODE)
+    if app_dir is None:
+        return NEEDS_APP_DIR_AND_VSCODE if is_vscode else NEEDS_APP_DIR
+    program = app_dir / app.program
+    if _is_installed(program):
+        return None
+    if is_vscode:
+        return f"Its program, {program}, isn't there. Run “portal vscode” to install it."
+    return f"Its program, {program}, isn't there. Install it, or let the portal's account read it."
 
 
 def _is_installed(program: Path) -> bool:

@@ -6,7 +6,7 @@ from portal.context import AppContext
 from portal.errors import FieldError, invalid_input
 from portal.services.catalog.feasible import no_gpu_anywhere
 from spawner.catalog import environment as catalog
-from spawner.catalog.app import App
+from spawner.catalog.app import App, explain_missing_program
 from spawner.catalog.environment import Environment
 
 NO_GPU = "No node of this cluster has a GPU, and this environment needs one."
@@ -26,10 +26,13 @@ def availability(context: AppContext, environment: Environment) -> tuple[bool, s
 
 
 def app_availability(context: AppContext, app: App) -> tuple[bool, str | None]:
-    """Return whether sessions of any environment offer this app, and the reason if none does."""
-    if any(map(app.is_offered_in, context.catalog.environments.values())):
-        return True, None
-    return False, NOWHERE_OFFERED
+    """Return whether sessions of any environment offer this app, and the reason if none does, for
+    administrators.
+    """
+    if not any(map(app.is_offered_in, context.catalog.environments.values())):
+        return False, NOWHERE_OFFERED
+    missing = explain_missing_program(app, context.settings.app_dir)
+    return missing is None, missing
 
 
 def usable_environment(context: AppContext, name: str) -> Environment:

@@ -62,7 +62,8 @@ async def test_apps_are_listed_with_their_availability(
     file = tmp_path / "site" / "apps" / "future.yaml"
     file.parent.mkdir(parents=True)
     file.write_text('title: Future\ncommand: [serve]\nlanguage: python\nmin_version: "9.0"\n')
-    async with run_portal(catalog_dir=tmp_path / "site") as portal, portal.browser() as carol:
+    changes = {"catalog_dir": tmp_path / "site", "app_dir": tmp_path / "programs"}
+    async with run_portal(**changes) as portal, portal.browser() as carol:
         await carol.login("carol")
         found = {item["name"]: item for item in (await catalog(carol))["apps"]}
         offered = {item["name"]: item for item in (await carol.get("/api/v1/apps")).body["items"]}
@@ -71,6 +72,8 @@ async def test_apps_are_listed_with_their_availability(
     assert "future" not in offered
     assert (offered["marimo"]["input"], offered["marimo"]["extensions"]) == ("file", [".py"])
     assert "python3" in offered["marimo"]["environments"]
+    assert not found["vscode"]["available"]
+    assert f"{tmp_path}/programs/vscode/bin/vscode" in found["vscode"]["unavailable_reason"]
     own = found["own"]
     assert (own["origin"], own["available"], own["unavailable_reason"]) == ("shipped", True, None)
 

@@ -10,7 +10,14 @@ from unittest.mock import patch
 import pytest
 import yaml
 
-from spawner.catalog.app import App, list_variables, load_app, resolve_programs, to_config
+from spawner.catalog.app import (
+    App,
+    explain_missing_program,
+    list_variables,
+    load_app,
+    resolve_programs,
+    to_config,
+)
 from spawner.catalog.environment import SHIPPED, Catalog, CatalogError, Environment
 from spawner.node.apps.declared import SessionAppsConfig
 
@@ -114,6 +121,24 @@ def test_an_app_whose_program_is_missing_is_left_out(tmp_path: Path) -> None:
     program.touch()
     own, mine = resolve_programs(apps, tmp_path)
     assert (own, mine.command) == (apps[0], (f"{program}", f"--with={program}"))
+
+
+def test_a_missing_program_is_explained(tmp_path: Path) -> None:
+    vscode = App("vscode", "VS Code", ("{program}",), program="vscode/bin/vscode")
+    mine = App("mine", "Mine", ("{program}",), program="mine/bin/serve")
+    for app, named in ((vscode, "“portal vscode”"), (mine, "the app's program")):
+        reason = explain_missing_program(app, None)
+        assert reason is not None
+        assert "Set app_dir" in reason
+        assert named in reason
+    for app, fix in ((vscode, "Run “portal vscode”"), (mine, "Install it")):
+        reason = explain_missing_program(app, tmp_path)
+        assert reason is not None
+        assert f"Its program, {tmp_path}/{app.program}, isn't there. {fix}" in reason
+        (tmp_path / str(app.program)).parent.mkdir(parents=True)
+        (tmp_path / str(app.program)).touch()
+        assert explain_missing_program(app, tmp_path) is None
+    assert explain_missing_program(App("own", "Own", ("serve",)), None) is None
 
 
 def test_a_program_that_can_t_be_seen_is_not_installed(tmp_path: Path) -> None:
