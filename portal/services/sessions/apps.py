@@ -1,7 +1,7 @@
 """Apps inside a running session: asked of the session's server, which runs them.
 
 Nothing but the audit event of each change is stored here. What the server answers is the user's
-own, so only the owner may see it, and it decides nothing.
+own, so only the owner may see it, and it decides nothing but whether a change is recorded.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,6 @@
 
 import pytest
 
-from portal.services import rate_limit
 from portal.services.rate_limit import RateLimit
 
 
@@ -10,7 +9,7 @@ from portal.services.rate_limit import RateLimit
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The present time, as its only entry."""
     now = [1000.0]
-    monkeypatch.setattr(rate_limit.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("portal.services.rate_limit.time.monotonic", lambda: now[0])
     return now
 
 
