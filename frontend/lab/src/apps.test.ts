@@ -154,7 +154,7 @@ describe('the launcher and the file browser', () => {
     addApps(
       apps,
       commands,
-      undefined,
+      ({ title }) => `icon of ${title}`,
       { add: (item) => cards.push(item) },
       { addItem: (item) => items.push(item) },
     );
@@ -166,6 +166,9 @@ describe('the launcher and the file browser', () => {
     const item = added.get(items[0]?.command ?? '');
     const args = { name: 'marimo' };
     expect(typeof item?.label === 'function' && item.label(args)).toBe('Open in marimo');
+    expect(added.get('portal:app')?.icon).toSatisfy(
+      (icon: (given: CommandArgs) => unknown) => icon(args) === 'icon of marimo',
+    );
     for (const [path, type, visible] of [
       ['a.py', 'file', true],
       ['a.txt', 'file', false],

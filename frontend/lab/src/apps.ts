@@ -215,11 +215,13 @@ const titleOf = (app: SessionApp): string => translateExact(app.title);
 export function addApps(
   apps: Apps,
   commands: Commands,
-  icon: unknown,
+  iconOf: (app: SessionApp) => unknown,
   launcher: Launcher | undefined,
   contextMenu: ContextMenu | undefined,
 ): void {
   const label = (args: CommandArgs) => translateExact(apps.find(args)?.title ?? '');
+  const icons = new Map(apps.apps.map((app) => [app.name, iconOf(app)]));
+  const icon = (args: CommandArgs) => icons.get(apps.find(args)?.name ?? '');
   commands.addCommand(OPEN, {
     label,
     icon,

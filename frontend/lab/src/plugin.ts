@@ -3,7 +3,8 @@ import { Actions } from './actions';
 import { Apps, addApps } from './apps';
 import { addCommands, addTabCommands, addToPalette, fillMenu } from './commands';
 import { connectionLost } from './connection';
-import { makeIcon } from './icon';
+import type { SessionApp } from './facts';
+import { makeAppIcon, makeIcon } from './icon';
 import { IdleWarning } from './idle';
 import { timeItem, usageItem } from './items';
 import { JobActions } from './jobActions';
@@ -182,9 +183,9 @@ function addLaunchers(lab: Lab, app: Application, watch: SessionWatch, services:
   const { launcher, browser } = services;
   const notify = dialogs?.Notification;
   const apps = new Apps({ watch, baseUrl, notify, dialogs, browser });
-  const icon = makeIcon(lab['@jupyterlab/ui-components'], 'app');
+  const iconOf = (one: SessionApp) => makeAppIcon(lab['@jupyterlab/ui-components'], one);
   onFirstFacts(watch, () =>
-    apps.start(() => addApps(apps, app.commands, icon, launcher, app.contextMenu)),
+    apps.start(() => addApps(apps, app.commands, iconOf, launcher, app.contextMenu)),
   );
 }
 

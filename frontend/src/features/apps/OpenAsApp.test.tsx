@@ -80,13 +80,13 @@ describe('opening a file as an app', () => {
 
 describe('the running apps of a session', () => {
   it('are links to their pages', () => {
-    const running: App = { ...APP, state: 'running', file: FILE, url: URL };
+    const running: App = { ...APP, title: 'MLflow', state: 'running', url: URL };
     const markup = render(<RunningApps id="1" session="s1" />, [
       running,
       { ...APP, name: 'own', title: 'Own' },
     ]);
     expect(names(markup, 'ul')).toEqual(['Running apps of s1']);
-    expect(names(markup, 'a')).toEqual(['Open marimo']);
+    expect(names(markup, 'a')).toEqual(['Open MLflow']);
     expect(render(<RunningApps id="1" session="s1" />, [APP])).not.toContain('<ul');
   });
 });

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { translateExact } from '@/i18n/translate';
-import { Icon } from '@/ui/icons';
+import { NameIcon } from '@/ui/NameIcon';
 import { appsQuery } from './apps';
 import classes from './SessionApps.module.css';
 
@@ -25,7 +25,7 @@ export function RunningApps({ id, session }: { id: string; session: string }) {
             rel="noopener"
             variant="default"
             size="compact-sm"
-            leftSection={<Icon name="open" size={15} />}
+            leftSection={<NameIcon name={translateExact(title)} small />}
           >
             {t`Open ${{ app: translateExact(title) }}`}
           </Button>

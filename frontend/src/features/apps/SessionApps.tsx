@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { errorMessage } from '@/api/problem';
 import type { App } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
+import { NameIcon } from '@/ui/NameIcon';
 import { StateChip } from '@/ui/StateChip';
 import { TryAgain } from '@/ui/TryAgain';
 import { AppActions } from './AppActions';
@@ -31,11 +32,13 @@ export function SessionApps({ id }: { id: string }) {
 
 function AppRow({ id, app }: { id: string; app: App }) {
   const failed = app.state === 'failed';
+  const title = translateExact(app.title);
   const given = app.state === 'stopped' ? null : (app.file ?? app.command);
   return (
-    <article className={classes.app} aria-label={translateExact(app.title)}>
+    <article className={classes.app} aria-label={title}>
       <div className={classes.head}>
-        <h3>{translateExact(app.title)}</h3>
+        <NameIcon name={title} />
+        <h3>{title}</h3>
         <span aria-live="polite">
           <StateChip {...appStateLabel(app.state)} />
         </span>

@@ -4,8 +4,8 @@ import { ActionIcon } from '@mantine/core';
 import type { Environment } from '@/api/types';
 import { translate, translateExact } from '@/i18n/translate';
 import choice from '@/ui/ChoiceCard.module.css';
-import { FrameworkIcon } from '@/ui/FrameworkIcon';
 import { Icon } from '@/ui/icons';
+import { NameIcon } from '@/ui/NameIcon';
 import classes from './EnvironmentCard.module.css';
 import { contentRows } from './environments';
 
@@ -51,7 +51,7 @@ export function EnvironmentCard({
         />
         <span className={choice.text}>
           <span className={`${choice.title} ${classes.title}`}>
-            <FrameworkIcon name={environment.framework ?? environment.language ?? name} />
+            <NameIcon name={environment.framework ?? environment.language ?? name} />
             {title}
           </span>
           <span>{translateExact(environment.description)}</span>

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import type { Template } from '@/api/types';
 import { translate, translateExact } from '@/i18n/translate';
 import { resourceTexts } from '@/lib/resourceLabels';
-import { FrameworkIcon } from '@/ui/FrameworkIcon';
+import { NameIcon } from '@/ui/NameIcon';
 import classes from './SubmitPage.module.css';
 import { findTemplates, groupByCategory, groupTemplates } from './templates';
 
@@ -87,7 +87,7 @@ function TemplateCard({ template }: { template: Template }) {
   return (
     <Paper className={classes.template} data-available={available}>
       <h3 className={classes.title}>
-        <FrameworkIcon name={template.framework ?? template.environment ?? name} />
+        <NameIcon name={template.framework ?? template.environment ?? name} />
         {available ? (
           <Link to="/jobs/new" search={{ template: name }} className={classes.cardLink}>
             {title}

@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { hueOf, iconOf, initialsOf } from './FrameworkIcon';
+import { hueOf, initialsOf, logoOf } from './logos';
 
-describe('the logo of a framework', () => {
+describe('the logo of a framework or app', () => {
   it('is found with a version', () => {
-    expect(iconOf('pytorch 2.13')?.title).toBe('PyTorch');
-    expect(iconOf('python3')?.title).toBe('Python');
-    expect(iconOf('R')?.title).toBe('R');
+    expect(logoOf('pytorch 2.13')?.title).toBe('PyTorch');
+    expect(logoOf('python3')?.title).toBe('Python');
+    expect(logoOf('R')?.title).toBe('R');
+    expect(logoOf('MLflow')?.title).toBe('MLflow');
   });
 
   it('is never that of another', () => {
-    for (const name of ['caffe2 (pytorch 1.7)', 'R2D2', 'rapids', 'constructor', '']) {
-      expect(iconOf(name)).toBeUndefined();
+    for (const name of ['VS Code', 'caffe2 (pytorch 1.7)', 'R2D2', 'rapids', 'constructor', '']) {
+      expect(logoOf(name)).toBeUndefined();
     }
   });
 });
