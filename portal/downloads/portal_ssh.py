@@ -10,7 +10,8 @@ ssh's bytes both ways. Beside it are
     id_ed25519   your key for all sessions, created when it is missing
     known_hosts  the key of each session, as the portal states it
 
-Python 3.8 or later, standard library only. For OpenSSH on Linux, macOS and Windows.
+The command line `dsp` contains this file, too, and keeps its key and known_hosts in a folder of its
+own. Python 3.8 or later, standard library only. For OpenSSH on Linux, macOS and Windows.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import ipaddress
 import json
 import os
 import re
@@ -26,11 +28,14 @@ import ssl
 import stat
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 FOLDER = Path(__file__).resolve().parent
+KEY = "id_ed25519"
+KNOWN_HOSTS = "known_hosts"
 CHUNK_BYTES = 64 * 1024
 HEAD_BYTES = 64 * 1024
 TOKEN_CHARS = 1000
@@ -39,29 +44,63 @@ CONNECT_S = 30
 ACCEPT_SALT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 BINARY, CLOSE, PING, PONG = 2, 8, 9, 10
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+NAMELESS = "portal"
+"""Last part of the hosts' names if the portal itself has an address instead of a name."""
+NO_SCOPE = "insufficient-scope"
+SUGGESTIONS = {NO_SCOPE: "Create a token with the permission SSH."}
+"""What to do about a refusal, by the type of the portal's answer."""
+
+BLOCK = """\
+Host *.{suffix}
+    User {username}
+    ProxyCommand {proxy}
+    ForwardAgent no
+    IdentityFile {key}
+    IdentitiesOnly yes
+    UserKnownHostsFile {known_hosts}
+    StrictHostKeyChecking yes
+"""
+"""A block of ssh_config for all of a user's sessions."""
 
 
 class ConnectionRefusal(Exception):
-    """The connection is not possible; the message is for the user."""
+    """The connection is not possible; the message is for the user.
+
+    `kind` is the type of the portal's answer, if there is one.
+    """
+
+    def __init__(self, detail: str, kind: str = "") -> None:
+        super().__init__(detail)
+        self.kind = kind
 
 
 def main() -> None:
     if len(sys.argv) != 3:
         sys.exit("usage: portal_ssh.py https://HOST/user/NAME/ SESSION[.ANYTHING]")
-    asyncio.run(run(sys.argv[1], sys.argv[2]))
+    base_url, host = sys.argv[1:]
+    try:
+        url = f"{base_url.rstrip('/')}/{parse_session(host)}/ssh"
+        token = read_token(FOLDER)
+    except (ConnectionRefusal, OSError) as error:
+        sys.exit(f"portal: {printable(str(error))}")
+    asyncio.run(run(url, token, host, FOLDER))
 
 
-async def run(base_url: str, host: str) -> NoReturn:
-    """Connect, and exit with the result.
+async def run(
+    url: str, token: str, host: str, folder: Path, suggestions: Mapping[str, str] = SUGGESTIONS
+) -> NoReturn:
+    """Connect, and exit with the result; see `connect`.
 
     The end is immediate: a thread may wait for ssh's next bytes, and asyncio would wait for it.
     """
     try:
-        await connect(base_url, host)
+        await connect(url, token, host, folder)
         status = 0
     except (ConnectionRefusal, OSError, asyncio.TimeoutError, EOFError) as error:  # noqa: UP041 - 3.8
         text = "The connection was lost." if isinstance(error, EOFError) else str(error)
-        print(f"portal: {printable(text) or type(error).__name__}", file=sys.stderr)
+        kind = error.kind if isinstance(error, ConnectionRefusal) else ""
+        lines = [printable(text) or type(error).__name__, suggestions.get(kind, "")]
+        print(*(f"portal: {line}" for line in lines if line), sep="\n", file=sys.stderr)
         status = 1
     sys.stderr.flush()
     os._exit(status)
@@ -72,15 +111,38 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)[:500]
 
 
-# --- files beside this program --------------------------------------------------------------------
+# --- names of hosts, and their configuration (pure) -----------------------------------------------
 
 
-def read_token() -> str:
+def host_suffix(portal_url: str) -> str:
+    """Return the common end of the names by which ssh knows a portal's sessions."""
+    name = urlsplit(portal_url).hostname or ""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return name if "." in name else NAMELESS
+    return NAMELESS
+
+
+def parse_session(host: str) -> str:
+    """Return the session's name. Raises ConnectionRefusal for a host that can't be one.
+
+    The name becomes part of an address and of files.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*", host):
+        raise ConnectionRefusal(f"{host} is not the name of a session")
+    return host.partition(".")[0]
+
+
+# --- files beside this program, or of dsp ---------------------------------------------------------
+
+
+def read_token(folder: Path) -> str:
     """Return the access token. Raises ConnectionRefusal."""
     token = os.environ.get("PORTAL_TOKEN", "").strip()
     if token:
         return token
-    path = FOLDER / "token"
+    path = folder / "token"
     try:
         with path.open(encoding="utf-8") as file:
             refuse_foreign(path, os.fstat(file.fileno()))
@@ -101,9 +163,12 @@ def refuse_foreign(path: Path, found: os.stat_result) -> None:
         raise ConnectionRefusal(f"Other users can read {path}. Run: chmod 600 {path}")
 
 
-def public_key() -> str:
-    """Return the public half of the key for sessions; create the key if it is missing."""
-    private = FOLDER / "id_ed25519"
+def public_key(folder: Path) -> str:
+    """Return the public half of the key for sessions; create the key if it is missing.
+
+    Raises ConnectionRefusal, OSError.
+    """
+    private = folder / KEY
     if not private.exists():
         argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "portal", "-f", str(private)]
         done = subprocess.run(
@@ -114,16 +179,17 @@ def public_key() -> str:
     return private.with_suffix(".pub").read_text("utf-8").strip()
 
 
-def remember(host: str, host_key: str) -> None:
+def remember(folder: Path, host: str, host_key: str) -> None:
     """Write the session's key to known_hosts, in place of an earlier session's of that name."""
     if not re.fullmatch(r"[a-z0-9-]+ [A-Za-z0-9+/=]+", host_key):
         raise ConnectionRefusal("The portal did not state the session's key.")
-    file, line = FOLDER / "known_hosts", f"{host} {host_key}"
+    file, line = folder / KNOWN_HOSTS, f"{host} {host_key}"
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     if line in lines:
         return
     others = [other for other in lines if other.split(" ")[0] != host]
-    fresh = FOLDER / f".known_hosts-{secrets.token_hex(8)}"
+    fresh = folder / f".known_hosts-{secrets.token_hex(8)}"
+    fresh.touch(0o600, exist_ok=False)
     fresh.write_text("\n".join([*others, line, ""]), "utf-8")
     fresh.replace(file)
 
@@ -131,23 +197,25 @@ def remember(host: str, host_key: str) -> None:
 # --- the websocket (RFC 6455) ---------------------------------------------------------------------
 
 
-async def connect(base_url: str, host: str) -> None:
-    """Connect standard input and output to the session's sshd, until one side ends."""
-    if not re.fullmatch(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*", host):  # it becomes part of files
-        raise ConnectionRefusal(f"{host} is not the name of a session")
-    session = host.partition(".")[0]
-    url = urlsplit(f"{base_url.rstrip('/')}/{session}/ssh")
+async def connect(address: str, token: str, host: str, folder: Path) -> None:
+    """Connect standard input and output to the sshd at this address, until one side ends.
+
+    `host` is the name by which ssh knows it, `folder` has the key and known_hosts.
+    """
+    url = urlsplit(address)
     if url.scheme not in ("http", "https") or not url.hostname:
-        raise ConnectionRefusal(f"{base_url} is not the address of a portal")
+        raise ConnectionRefusal(f"{address} is not the address of a portal")
     if url.scheme == "http" and url.hostname not in LOOPBACK:
-        raise ConnectionRefusal(f"{base_url} would get your token unencrypted. Use https://")
+        raise ConnectionRefusal(f"{address} would get your token unencrypted. Use https://")
     context = ssl.create_default_context() if url.scheme == "https" else None
     opening = asyncio.open_connection(
         url.hostname, url.port or (443 if context else 80), ssl=context, limit=CHUNK_BYTES
     )
     reader, writer = await asyncio.wait_for(opening, CONNECT_S)
-    headers = await asyncio.wait_for(shake_hands(reader, writer, url.netloc, url.path), CONNECT_S)
-    remember(host, headers.get("x-portal-ssh-host-key", ""))
+    own = {"Authorization": f"Bearer {token}", "X-Portal-Ssh-Key": public_key(folder)}
+    shaking = shake_hands(reader, writer, url, own)
+    headers = await asyncio.wait_for(shaking, CONNECT_S)
+    remember(folder, host, headers.get("x-portal-ssh-host-key", ""))
     directions = [
         asyncio.ensure_future(copy_from_ssh(writer)),
         asyncio.ensure_future(copy_to_ssh(reader, writer)),
@@ -158,40 +226,48 @@ async def connect(base_url: str, host: str) -> None:
 
 
 async def shake_hands(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, netloc: str, path: str
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    url: SplitResult,
+    own: Mapping[str, str],
 ) -> dict[str, str]:
-    """Open the websocket and return the headers of the answer. Raises ConnectionRefusal."""
+    """Open the websocket with these headers of ours, and return the headers of the answer.
+
+    Raises ConnectionRefusal.
+    """
     nonce = base64.b64encode(secrets.token_bytes(16)).decode()
     request = {
-        "Host": netloc,
+        "Host": url.netloc,
         "Upgrade": "websocket",
         "Connection": "Upgrade",
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": nonce,
-        "Authorization": f"Bearer {read_token()}",
-        "X-Portal-Ssh-Key": public_key(),
+        **own,
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in request.items())
-    writer.write(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+    writer.write(f"GET {url.path} HTTP/1.1\r\n{lines}\r\n".encode())
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *pairs = head.strip().split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (p.partition(":") for p in pairs)}
     if first.split(" ")[1:2] != ["101"]:
-        raise ConnectionRefusal(await read_problem(reader, headers, first))
+        raise await read_refusal(reader, headers, first)
     digest = hashlib.sha1((nonce + ACCEPT_SALT).encode()).digest()  # noqa: S324 - as the RFC says
     if headers.get("sec-websocket-accept") != base64.b64encode(digest).decode():
         raise ConnectionRefusal("The server's answer is not that of a websocket.")
     return headers
 
 
-async def read_problem(reader: asyncio.StreamReader, headers: dict[str, str], first: str) -> str:
+async def read_refusal(
+    reader: asyncio.StreamReader, headers: dict[str, str], first: str
+) -> ConnectionRefusal:
     """Return the reason of a refusal: the `detail` of its JSON, else its status line."""
     try:
         length = min(int(headers.get("content-length", "0")), HEAD_BYTES)
         body = json.loads(await reader.readexactly(length))
-        return str(body.get("detail") or body["title"])
+        kind = str(body.get("type", "")).rpartition(":")[2]
+        return ConnectionRefusal(str(body.get("detail") or body["title"]), kind)
     except (ValueError, KeyError, AttributeError, EOFError):
-        return first
+        return ConnectionRefusal(first)
 
 
 async def copy_from_ssh(writer: asyncio.StreamWriter) -> None:

@@ -58,6 +58,9 @@ class Laptop:
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.seen.append(request)
+        if request.headers["Authorization"] == "Bearer narrow":
+            refusal = {"type": "urn:portal:insufficient-scope", "detail": "It lacks the scope ssh."}
+            return web.json_response(refusal, status=403)
         if request.headers["Authorization"] != "Bearer good":
             return web.json_response({"detail": "It was \x1b[2Jrevoked."}, status=401)
         socket = web.WebSocketResponse(heartbeat=0.2)
@@ -111,6 +114,7 @@ async def test_the_sessions_key_replaces_an_earlier_one(laptop: Laptop) -> None:
     file.write_text(f"s2.portal {HOST_KEY}\ns1.portal {render_public_key('an earlier one')}\n")
     await laptop.echo(b"x")
     assert file.read_text().splitlines() == [f"s2.portal {HOST_KEY}", f"s1.portal {HOST_KEY}"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 async def test_a_key_that_is_none_ends_the_connection(laptop: Laptop) -> None:
@@ -139,6 +143,13 @@ async def test_a_token_of_another_user_is_refused(laptop: Laptop) -> None:
 async def test_the_portals_reason_is_printed_without_control_characters(laptop: Laptop) -> None:
     text = await laptop.refusal(PORTAL_TOKEN="bad")
     assert text == "portal: It was  [2Jrevoked.\n"
+
+
+async def test_a_token_without_the_scope_is_refused_with_what_to_do(laptop: Laptop) -> None:
+    text = await laptop.refusal(PORTAL_TOKEN="narrow")
+    assert text == (
+        "portal: It lacks the scope ssh.\nportal: Create a token with the permission SSH.\n"
+    )
 
 
 async def test_a_cut_connection_ends_the_program_with_the_reason(laptop: Laptop) -> None:
