@@ -6,9 +6,10 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import uvicorn
@@ -21,6 +22,7 @@ from portal.config.settings import Settings
 from portal.context import open_context
 from portal.db import utcnow
 from portal.models import (
+    AccessToken,
     Base,
     JobState,
     Role,
@@ -32,8 +34,10 @@ from portal.models import (
 )
 from portal.server import server_config
 from portal.services.auth.hashes import hash_token
-from portal.services.slurm.launch import hashed
+from portal.services.auth.tokens import new_text
+from portal.services.slurm.launch import derive_secret, hashed
 from portal.services.tensorboards.tickets import issue_ticket
+from spawner.slurm.model import Resources
 from tests.polling import wait_until
 from tests.servers import databases
 from tests.servers.nginx import GUARD_KEY, Answer, Upstream, read_answer, reply
@@ -99,17 +103,40 @@ class Real:
         login = {"expires_at": end, "token_hash": hash_token(token), **changes}
         db.add(WebSession(user_id=self.users[name].id, **login))
 
+    def add_token(self, owner: str, *scopes: str, **changes: Any) -> tuple[str, str]:
+        """Return the id and the text of a new access token."""
+        text = new_text()
+        values = {"expires_at": utcnow() + timedelta(days=1), **changes}
+        row = AccessToken(
+            user_id=self.users[owner].id, name=f"token {text[-6:]}", token_hash=hash_token(text),
+            scopes=list(scopes), created_at=utcnow(), **values,
+        )  # fmt: skip
+        with self.rows() as db:
+            db.add(row)
+            db.flush()
+            return row.id, text
+
     def add_session(self, owner: str = "alice", name: str = "s1", **changes: Any) -> Session:
         values: dict[str, Any] = {
             "state": JobState.RUNNING,
             "ready_at": utcnow(),
             "target_host": "10.77.0.11",
             "target_port": 40123,
+            "resources": asdict(Resources()),
+            "base_url": f"/user/{owner}/{name}/",
             **changes,
         }
         made = Session(user_id=self.users[owner].id, name=name, **values)
         with self.rows() as db:
             db.add(made)
+        return made
+
+    def add_answering_session(self, body: bytes) -> Session:
+        """Return a session whose server answers with this body and the proof that it is it."""
+        made = self.add_session(target_host="127.0.0.1", target_port=self.node.port)
+        context: Any = SimpleNamespace(settings=self.settings)
+        self.node.guard_key = derive_secret(context, made.id)
+        self.node.answer = lambda *_: reply(body=body)
         return made
 
     def add_board(self, parent: Session, **changes: Any) -> Tensorboard:

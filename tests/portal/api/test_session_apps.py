@@ -15,7 +15,6 @@ from portal.models import AuditEvent, JobState, Session
 from portal.services import rate_limit
 from portal.services.slurm.launch import derive_secret
 from spawner import signing
-from tests.portal.api.test_ssh import add_token
 from tests.servers.gate_portal import Real, problem, real_portal
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
@@ -181,7 +180,7 @@ def test_an_apps_page_can_not_call_the_api(
 
 def test_a_token_needs_the_scope(real: Real, session: Session) -> None:
     for scopes, listed, changed in ((["read"], 200, 403), (["sessions"], 403, 200)):
-        _, token = add_token(real, "alice", *scopes)
+        _, token = real.add_token("alice", *scopes)
         headers = {"Authorization": f"Bearer {token}"}
         assert send(real, session, headers=headers, user=None).status == listed
         stop = send(real, session, "DELETE", "/demo", headers=headers, user=None)

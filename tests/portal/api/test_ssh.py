@@ -15,7 +15,6 @@ import pytest
 from deploy import nginx
 from portal.db import utcnow
 from portal.models import AccessToken, JobState, Session, User, Wanted
-from portal.services.auth.hashes import hash_token
 from portal.services.auth.tokens import new_text
 from portal.services.slurm.launch import derive_secret, hashed
 from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER, SshGrant, parse_grant
@@ -32,20 +31,6 @@ WEBSOCKET = {"Upgrade": "websocket", "Connection": "Upgrade"}
 CONTEXT: Any = SimpleNamespace(settings=SimpleNamespace(internal_secret="i" * 32))
 
 
-def add_token(real: Real, owner: str, *scopes: str, **changes: Any) -> tuple[str, str]:
-    """Return the id and the text of a new access token."""
-    text = new_text()
-    values = {"expires_at": utcnow() + timedelta(days=1), **changes}
-    row = AccessToken(
-        user_id=real.users[owner].id, name=f"token {text[-6:]}", token_hash=hash_token(text),
-        scopes=list(scopes), created_at=utcnow(), **values,
-    )  # fmt: skip
-    with real.rows() as db:
-        db.add(row)
-        db.flush()
-        return row.id, text
-
-
 def headers(token: str, key: str = KEY) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}", KEY_HEADER: key}
 
@@ -55,20 +40,12 @@ def gate(real: Real, given: dict[str, str], server: str = "s1", **kwargs: Any) -
     return real.ask("/internal/gate/ssh", headers=asked, **kwargs)
 
 
-def add_answering_session(real: Real, body: bytes) -> Session:
-    """Return a session whose server answers with this body and the proof that it is the server."""
-    made = real.add_session(target_host="127.0.0.1", target_port=real.node.port)
-    real.node.guard_key = derive_secret(CONTEXT, made.id)
-    real.node.answer = lambda *_: _json(body)
-    return made
-
-
 # --- /internal/gate/ssh ---------------------------------------------------------------------------
 
 
 def test_the_owners_token_admits_one_key_to_the_session(real: Real) -> None:
     made = real.add_session(tls_name="x.session.portal.internal")
-    token_id, token = add_token(real, "alice", "ssh")
+    token_id, token = real.add_token("alice", "ssh")
     answer = gate(real, headers(token, f"{KEY} alice@laptop"))
     assert (answer.status, answer.one("x-target")) == (204, TARGET)
     assert answer.one("x-target-name") == "x.session.portal.internal"
@@ -84,10 +61,10 @@ def test_every_other_login_or_token_is_refused(real: Real) -> None:
     real.add_session()
     past = utcnow() - timedelta(minutes=1)
     tokens = {
-        "another scope": add_token(real, "alice", "read", "sessions", "jobs", "files", "admin"),
-        "another user": add_token(real, "bob", "ssh"),
-        "an administrator": add_token(real, "carol", "ssh", "admin"),
-        "expired": add_token(real, "alice", "ssh", expires_at=past),
+        "another scope": real.add_token("alice", "read", "sessions", "jobs", "files", "admin"),
+        "another user": real.add_token("bob", "ssh"),
+        "an administrator": real.add_token("carol", "ssh", "admin"),
+        "expired": real.add_token("alice", "ssh", expires_at=past),
         "unknown": ("", new_text()),
         "malformed": ("", "dsp_x"),
         "none": ("", ""),
@@ -101,13 +78,13 @@ def test_every_other_login_or_token_is_refused(real: Real) -> None:
 
 def test_a_disabled_user_and_a_user_without_group_are_refused(real: Real) -> None:
     real.add_session()
-    _, token = add_token(real, "alice", "ssh")
+    _, token = real.add_token("alice", "ssh")
     real.update(User, real.users["alice"].id, disabled_at=utcnow())
     assert gate(real, headers(token)).status == 401
 
 
 def test_only_a_running_session_is_entered(real: Real) -> None:
-    _, token = add_token(real, "alice", "ssh")
+    _, token = real.add_token("alice", "ssh")
     real.add_session(name="queued", state=JobState.QUEUED)
     real.add_session(name="ended", state=JobState.ENDED)
     real.add_session(name="stopping", wanted=Wanted.STOP)
@@ -121,10 +98,10 @@ def test_only_a_running_session_is_entered(real: Real) -> None:
 
 def test_a_refusal_has_its_reason(real: Real) -> None:
     real.add_session()
-    _, token = add_token(real, "alice", "ssh")
+    _, token = real.add_token("alice", "ssh")
     for given, status, slug in (
-        (headers(add_token(real, "alice", "read")[1]), 403, "insufficient-scope"),
-        (headers(add_token(real, "bob", "ssh")[1]), 403, "forbidden"),
+        (headers(real.add_token("alice", "read")[1]), 403, "insufficient-scope"),
+        (headers(real.add_token("bob", "ssh")[1]), 403, "forbidden"),
         (headers(new_text()), 401, "login-required"),
         ({}, 401, "login-required"),
         (headers(token, "no key"), 422, "invalid-input"),
@@ -137,14 +114,14 @@ def test_a_refusal_has_its_reason(real: Real) -> None:
 
 
 def test_through_a_proxy_there_is_no_gate(real: Real) -> None:
-    _, token = add_token(real, "alice", "ssh")
+    _, token = real.add_token("alice", "ssh")
     assert gate(real, {**headers(token), "X-Forwarded-For": "1.2.3.4"}).status == 404
 
 
 def test_the_site_may_disable_it(tmp_path: Path) -> None:
     with real_portal(tmp_path, session_ssh=False) as real:
         made = real.add_session()
-        _, token = add_token(real, "alice", "ssh")
+        _, token = real.add_token("alice", "ssh")
         assert gate(real, headers(token)).status == 403
         assert "disabled" in problem(real.ask(PATH, headers=headers(token)))["detail"]
         shown = real.ask(f"/api/v1/sessions/{made.id}/ssh", user="alice")
@@ -158,7 +135,7 @@ def test_only_the_owners_own_content_host_leads_to_it(tmp_path: Path) -> None:
     }
     with real_portal(tmp_path, **per_user) as real:
         real.add_session()
-        _, token = add_token(real, "alice", "ssh")
+        _, token = real.add_token("alice", "ssh")
         for host, status in (
             ("alice.jupyter.test", 204),
             ("bob.jupyter.test", 403),
@@ -172,7 +149,7 @@ def test_only_the_owners_own_content_host_leads_to_it(tmp_path: Path) -> None:
 
 
 def test_the_owner_sees_how_to_connect(real: Real) -> None:
-    made = add_answering_session(real, b'{"sshd": true, "home": "/home/al ice"}')
+    made = real.add_answering_session(b'{"sshd": true, "home": "/home/al ice"}')
     shown = real.ask(f"/api/v1/sessions/{made.id}/ssh", user="alice")
     (seen,) = real.node.seen
     assert (seen.path, seen.all("cookie")) == ("/user/alice/s1/portal/ssh", [])
@@ -195,13 +172,13 @@ def test_the_owner_sees_how_to_connect(real: Real) -> None:
     ],
 )
 def test_a_node_without_ssh_is_reported(real: Real, body: bytes, words: bytes) -> None:
-    made = add_answering_session(real, body)
+    made = real.add_answering_session(body)
     shown = real.ask(f"/api/v1/sessions/{made.id}/ssh", user="alice")
     assert (shown.status, words in shown.body) == (200, True)
 
 
 def test_a_program_without_the_sessions_secret_is_not_believed(real: Real) -> None:
-    made = add_answering_session(real, b'{"sshd": true, "home": "/home/mallory"}')
+    made = real.add_answering_session(b'{"sshd": true, "home": "/home/mallory"}')
     real.node.guard_key = "another secret"
     shown = real.ask(f"/api/v1/sessions/{made.id}/ssh", user="alice")
     assert (shown.status, b"doesn't answer" in shown.body) == (200, True)
@@ -233,7 +210,7 @@ def open_connection(real: Real) -> tuple[Session, str]:
     """A session whose node program asks about a token; returns it and the token's id."""
     made = real.add_session()
     real.update(Session, made.id, secret_hash=hashed("secret"))
-    return made, add_token(real, "alice", "ssh")[0]
+    return made, real.add_token("alice", "ssh")[0]
 
 
 def ask_admitted(real: Real, made: Session, token_id: str, wait_s: float) -> int:
@@ -246,7 +223,7 @@ def test_a_connection_lasts_while_its_token_does(
 ) -> None:
     made, token_id = open_connection
     assert ask_admitted(real, made, token_id, 0) == 204
-    for other in (add_token(real, "alice", "read")[0], add_token(real, "bob", "ssh")[0], "x"):
+    for other in (real.add_token("alice", "read")[0], real.add_token("bob", "ssh")[0], "x"):
         assert ask_admitted(real, made, other, 0) == 410
 
 
@@ -317,7 +294,7 @@ def connect(door: NginxServer, stack: ExitStack, given: dict[str, str]) -> str:
 
 
 def test_nginx_passes_the_grant_and_nothing_of_the_user(real: Real, door: NginxServer) -> None:
-    _, token = add_token(real, "alice", "ssh")
+    _, token = real.add_token("alice", "ssh")
     sent = {
         **headers(token),
         "Cookie": f"{door.cookie}=token-of-alice; jupyterhub-user-alice=x",
@@ -339,8 +316,8 @@ def test_nginx_passes_the_grant_and_nothing_of_the_user(real: Real, door: NginxS
 def test_nginx_sends_nothing_to_the_node_without_a_token(real: Real, door: NginxServer) -> None:
     cases = (
         ({"Cookie": f"{door.cookie}=token-of-alice"}, 401),
-        (headers(add_token(real, "alice", "read")[1]), 403),
-        (headers(add_token(real, "bob", "ssh")[1]), 403),
+        (headers(real.add_token("alice", "read")[1]), 403),
+        (headers(real.add_token("bob", "ssh")[1]), 403),
         ({**headers(new_text()), "Cookie": f"{door.cookie}=token-of-alice"}, 401),
     )
     for given, status in cases:
@@ -360,7 +337,7 @@ def test_nginx_a_notebooks_login_is_no_way_around(real: Real, door: NginxServer)
 
 
 def test_nginx_limits_the_connections_of_a_user(real: Real, door: NginxServer) -> None:
-    tokens = [add_token(real, "alice", "ssh")[1] for _ in range(3)]
+    tokens = [real.add_token("alice", "ssh")[1] for _ in range(3)]
     with ExitStack() as stack:
         for token in tokens[:2]:
             assert connect(door, stack, headers(token)).startswith("HTTP/1.1 101")
@@ -378,7 +355,7 @@ def test_nginx_limits_the_connections_of_a_user(real: Real, door: NginxServer) -
 
 def test_nginx_a_revoked_token_is_refused_at_once(real: Real, door: NginxServer) -> None:
     """Unlike the gate's answers about notebooks, no answer about SSH is kept."""
-    token_id, token = add_token(real, "alice", "ssh")
+    token_id, token = real.add_token("alice", "ssh")
     with ExitStack() as stack:
         assert connect(door, stack, headers(token)).startswith("HTTP/1.1 101")
         with real.rows() as db:
