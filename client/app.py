@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from . import __version__
-from .commands import copy, jobs, login, run, sessions, tensorboard
+from .commands import copy, jobs, login, run, sessions, ssh, tensorboard
 from .errors import ClientError, ExitCode
 from .output import Output
 
@@ -28,6 +28,9 @@ app.command()(jobs.logs)
 app.command()(jobs.cancel)
 app.command()(copy.cp)
 app.command()(tensorboard.tensorboard)
+app.command()(ssh.ssh)
+app.command("ssh-config")(ssh.ssh_config)
+app.command("ssh-proxy", hidden=True)(ssh.ssh_proxy)
 app.add_typer(sessions.app, name="sessions")
 
 
@@ -56,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         app(args=argv, prog_name="dsp")
     except ClientError as error:
-        Output(as_json="--json" in argv).error(error)
+        own = argv[: argv.index("--")] if "--" in argv else argv
+        Output(as_json="--json" in own).error(error)
         return int(error.code)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(ExitCode.OK)

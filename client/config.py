@@ -119,16 +119,21 @@ def load_logins(path: Path) -> SavedLogins:
 
 
 def save_logins(path: Path, logins: SavedLogins) -> None:
-    """Replace the saved logins in one step. The file is readable for its owner only at any time."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """Replace the saved logins."""
     content = {
         "default": logins.default,
         "portals": {url: login.to_json() for url, login in logins.logins.items()},
     }
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".portals-")  # of mode 0600
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_private(path, json.dumps(content, indent=1))
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file in one step. It is readable for its owner only at any time."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-")  # of mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
+            file.write(text)
         Path(name).replace(path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

@@ -14,13 +14,14 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from .errors import PortalUnreachable
 
 T = TypeVar("T")
+RUNNING = "running"
 ENDED = "ended"
 JOB_STATES = (
-    "submitting", "queued", "starting", "running", "suspended", "stopping", ENDED,
+    "submitting", "queued", "starting", RUNNING, "suspended", "stopping", ENDED,
 )  # fmt: skip
 COMPLETED = "completed"
 OUTCOMES = (COMPLETED, "failed", "cancelled", "timeout", "out_of_memory", "node_failed")
-TENSORBOARD_STATES = ("stopped", "queued", "starting", "running", "failed")
+TENSORBOARD_STATES = ("stopped", "queued", "starting", RUNNING, "failed")
 ENTRY_KINDS = ("file", "folder", "link", "other")
 
 
@@ -128,6 +129,13 @@ class SessionListing:
 
     items: list[SessionSummary]
     next_cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class SshSetup:
+    """Whether a running session can be reached by SSH; `problem` is the reason if not."""
+
+    problem: str | None
 
 
 @dataclass(frozen=True)

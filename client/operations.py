@@ -14,7 +14,7 @@ from . import models
 T = TypeVar("T")
 API = "/api/v1"
 SCOPES = ("read", "sessions", "jobs", "files")
-"""The scopes that a login asks for."""
+"""The scopes that every login asks for; `dsp login --scope` adds others."""
 RESOURCES = (
     "partition", "nodes", "gpus", "gpu_type", "cpus", "memory_gb", "time_limit_minutes",
     "account", "qos",
@@ -74,6 +74,7 @@ START_SESSION = Operation(
     body=("environment", "name", "resources"),
 )  # fmt: skip
 GET_SESSION = Operation("GET", "/sessions/{session_id}", "read", models.SessionSummary)
+GET_SESSION_SSH = Operation("GET", "/sessions/{session_id}/ssh", "read", models.SshSetup)
 STOP_SESSION = Operation("DELETE", "/sessions/{session_id}", "sessions", NoAnswer)
 
 START_JOB_TENSORBOARD = Operation(

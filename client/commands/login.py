@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -28,13 +28,18 @@ def login(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
+    scope: Annotated[
+        Literal["ssh"] | None,
+        typer.Option("--scope", help="A further permission of this login."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Log in at a portal. You confirm it in the browser; no password is typed here."""
     context = open_context(portal, as_json=as_json)
+    scopes = [*operations.SCOPES, *([scope] if scope else [])]
     started = context.anonymous.call(
         operations.START_LOGIN,
-        body={"device": device_name(), "scopes": list(operations.SCOPES)},
+        body={"device": device_name(), "scopes": scopes},
     )
     _show_code(context, started, browser=browser)
     granted = wait_for_token(context, started)

@@ -57,7 +57,12 @@ class CommandContext:
     @cached_property
     def connection(self) -> PortalConnection:
         """Return the connection with the saved token. Raises NotLoggedIn, UsageProblem."""
-        return self.connect(find_token(self.url, load_logins(self.config)))
+        return self.connect(self.token)
+
+    @cached_property
+    def token(self) -> str:
+        """Return the token for the portal. Raises NotLoggedIn, UsageProblem."""
+        return find_token(self.url, load_logins(self.config))
 
     @cached_property
     def anonymous(self) -> PortalConnection:

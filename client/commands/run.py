@@ -19,7 +19,7 @@ from ..errors import JobFailed, UsageProblem
 from ..files.folder import MAX_BYTES, LocalFile, collect_folder
 from ..files.remote import RemoteFiles, join, to_remote_name
 from ..files.transfer import FileTransfer
-from ..models import COMPLETED, ENDED, JobSummary, RemotePlace, TemplateSchema
+from ..models import COMPLETED, ENDED, RUNNING, JobSummary, RemotePlace, TemplateSchema
 from ..text import format_bytes
 from .jobs import describe, follow_log, state_of
 from .options import (
@@ -227,7 +227,7 @@ def wait_for_end(context: CommandContext, job: JobSummary) -> JobSummary:
     """Show the job's output until it ends, and return the ended job."""
     path = {"batch_job_id": job.id}
     shown = ""
-    while job.state not in {"running", ENDED}:
+    while job.state not in {RUNNING, ENDED}:
         if shown != job.state:
             shown = job.state
             context.output.note(f"{describe(job)}: {job.state}. {job.reason or ''}".rstrip())

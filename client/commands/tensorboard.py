@@ -9,13 +9,12 @@ import typer
 
 from .. import operations
 from ..errors import RefusedByPortal
-from ..models import TensorboardSummary
+from ..models import RUNNING, TensorboardSummary
 from .browser import open_page
 from .jobs import find_job
 from .options import POLL_S, BrowserOption, JsonOption, PortalOption, open_context
 from .sessions import find_session
 
-RUNNING = "running"
 FAILED = ("failed", "stopped")
 
 

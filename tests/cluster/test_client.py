@@ -23,7 +23,7 @@ async def alice(portal: Live) -> AsyncIterator[Client]:
 
 @pytest.fixture
 async def program(portal: Live, alice: Client, tmp_path: Path) -> AsyncIterator[ClientProgram]:
-    body = {"name": f"dsp {tmp_path.name}"[:100], "scopes": SCOPES, "expires_in_days": 1}
+    body = {"name": f"dsp {tmp_path.name}"[:100], "scopes": [*SCOPES, "ssh"], "expires_in_days": 1}
     made = await alice.api("POST", "/tokens", body)
     program = ClientProgram(portal.base_url, tmp_path)
     program.save_token(made["token"])
@@ -86,3 +86,32 @@ async def test_a_session_is_started_opened_and_stopped(program: ClientProgram) -
     listed = (await program.run("sessions", "list", "--json")).value
     assert name in {session["name"] for session in listed}
     assert (await program.run("sessions", "stop", name)).code == 0
+
+
+async def test_ssh_scp_and_rsync_reach_a_session_without_any_setup(program: ClientProgram) -> None:
+    name = f"dsp-{token_hex(3)}"
+    started = await program.run("sessions", "start", "--env", "python3", "--name", name, "--json")
+    assert started.code == 0, started
+    shown = await program.run("ssh", name, "--", "id -un; hostname; exit 7")
+    assert (shown.code, shown.out.split()) == (7, ["alice", started.value["node"]]), shown
+    config = (await program.run("ssh-config", "--json")).value["path"]
+    host = f"{name}.portal"
+    (program.home / "data.txt").write_text("round trip")
+    await use_config(program, "scp", "-F", config, "data.txt", f"{host}:{name}.txt")
+    await use_config(program, "rsync", "-e", f"ssh -F {config}", f"{host}:{name}.txt", "back.txt")
+    assert (program.home / "back.txt").read_text() == "round trip"
+    removed = await program.run("ssh", started.value["id"][:8], "--", "rm", f"{name}.txt")
+    assert removed.code == 0, removed
+    assert (await program.run("sessions", "stop", name)).code == 0
+
+
+async def use_config(program: ClientProgram, *argv: str) -> None:
+    """Run a program of the user's computer that connects by ssh."""
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        cwd=program.home, env=program.environment, stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    async with asyncio.timeout(PATIENCE_S):
+        done = await finish(process)
+    assert done.code == 0, done

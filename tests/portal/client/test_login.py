@@ -46,9 +46,10 @@ async def log_in(
     browser: Browser,
     decision: str = "approve",
     option: str = "--no-browser",
+    *more: str,
 ) -> tuple[dict[str, Any], Finished]:
     """Run `login`, and decide in the browser. Return its first line as JSON, and the rest."""
-    arguments = ("login", "--portal", program.url, option, "--json")
+    arguments = ("login", "--portal", program.url, option, "--json", *more)
     async with program.started(*arguments) as process, asyncio.timeout(PATIENCE_S):
         assert process.stdout is not None
         shown = json.loads(await process.stdout.readline())
@@ -75,6 +76,15 @@ class TestLogin:
 
         who = await program.run("whoami", "--json")
         assert who.value == {"portal": program.url, "username": "alice"}
+
+    async def test_a_login_permits_ssh_only_on_request(
+        self, program: ClientProgram, alice: Browser
+    ) -> None:
+        _, done = await log_in(program, alice, "approve", "--no-browser", "--scope", "ssh")
+        assert done.code == 0, done
+        (item,) = (await alice.get("/api/v1/tokens")).body["items"]
+        assert item["scopes"] == ["files", "jobs", "read", "sessions", "ssh"]
+        assert (await program.run("login", "--scope", "admin")).code == 2
 
     async def test_a_refused_login_saves_nothing(
         self, program: ClientProgram, alice: Browser

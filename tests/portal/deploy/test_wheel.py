@@ -121,6 +121,9 @@ def test_the_client_is_a_wheel_of_its_own_that_needs_no_portal(wheel: Path, tmp_
     (found,) = wheel.parent.glob("data_scientist_portal_client-*.whl")
     names = zipfile.ZipFile(found).namelist()
     assert {"dsp_client/app.py", "dsp_client/commands/run.py"} <= set(names)
+    program = "portal/downloads/portal_ssh.py"  # a link in the checkout
+    packed = zipfile.ZipFile(found).read("dsp_client/ssh/portal_ssh.py")
+    assert packed == (CHECKOUT / program).read_bytes()
     assert all(name.startswith(("dsp_client/", "data_scientist_portal_client-")) for name in names)
     env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(found)}
     program = "import sys; from dsp_client.app import main; sys.exit(main(['--version']))"

@@ -1,5 +1,7 @@
 """The program's commands: help, completion and the exit codes of wrong usage."""
 
+from pathlib import Path
+
 import pytest
 
 from client.app import main
@@ -7,6 +9,7 @@ from client.errors import ClientError, ExitCode
 
 COMMANDS = {
     "login", "logout", "whoami", "run", "jobs", "logs", "cancel", "cp", "tensorboard", "sessions",
+    "ssh", "ssh-config",
 }  # fmt: skip
 
 
@@ -14,6 +17,15 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == ExitCode.OK
     words = set(capsys.readouterr().out.replace("│", " ").split())
     assert words >= COMMANDS
+
+
+def test_json_after_the_arguments_of_a_program_is_not_ours(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("DSP_PORTAL", raising=False)
+    assert main(["ssh", "s1", "--", "show", "--json"]) == ExitCode.USAGE
+    assert capsys.readouterr().err.startswith("Error: ")
 
 
 def test_commands_are_completed(

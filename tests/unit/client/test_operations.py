@@ -133,7 +133,7 @@ def test_values_are_those_of_the_api(schema: str, known: tuple[str, ...]) -> Non
 
 def test_scopes_and_resources_exist() -> None:
     schemas = SCHEMA["components"]["schemas"]
-    assert set(SCOPES) <= set(schemas["Scope"]["enum"])
+    assert {*SCOPES, "ssh"} <= set(schemas["Scope"]["enum"])
     assert set(RESOURCES) == schemas["JobResourcesIn"]["properties"].keys()
     assert schemas["EntryOut"]["properties"]["kind"]["enum"] == list(models.ENTRY_KINDS)
 

@@ -1,0 +1,99 @@
+"""`ssh`, `ssh-config`, and `ssh-proxy`, which ssh runs to reach a session."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import operations
+from ..errors import RefusedByPortal, UsageProblem
+from ..models import RUNNING, SessionSummary
+from ..ssh import openssh, portal_ssh
+from .options import CommandContext, JsonOption, PortalOption, open_context
+from .sessions import SessionArgument, find_session
+
+SUGGESTIONS = {
+    portal_ssh.NO_SCOPE: "Run: dsp login --scope ssh (or give the token the permission SSH)."
+}
+
+
+def ssh(
+    session: SessionArgument,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND…]", help="A command line; default: a shell."),
+    ] = None,
+    portal: PortalOption = None,
+) -> None:
+    """Connect to a running session by SSH; the exit status is that of ssh."""
+    context = open_context(portal, as_json=False)
+    program = openssh.find_program()
+    found = _check_running(find_session(context.connection, session))
+    setup = context.connection.call(operations.GET_SESSION_SSH, {"session_id": found.id})
+    if setup.problem is not None:
+        raise RefusedByPortal(setup.problem, kind="ssh-unavailable")
+    config = _prepare(context, program)
+    host = f"{found.name}.{portal_ssh.host_suffix(context.url)}"
+    openssh.run_program([program, "-F", str(config), "--", host, *(command or ())])
+
+
+def ssh_config(portal: PortalOption = None, as_json: JsonOption = False) -> None:
+    """Print the block for ~/.ssh/config with which ssh, scp and editors reach sessions."""
+    context = open_context(portal, as_json=as_json)
+    config = _prepare(context, openssh.find_program(), is_shown=True)
+    block = config.read_text("utf-8")
+    if as_json:
+        context.output.result({"config": block, "path": str(config)})
+    else:
+        context.output.log(block)
+
+
+def ssh_proxy(
+    host: Annotated[str, typer.Argument(help="The name of the session's host, as ssh has it.")],
+    portal: PortalOption = None,
+) -> None:
+    """Connect standard input and output to a session's sshd: the ProxyCommand of ssh."""
+    context = open_context(portal, as_json=False)
+    try:
+        name = portal_ssh.parse_session(host)
+    except portal_ssh.ConnectionRefusal as error:
+        raise UsageProblem(str(error)) from error
+    found = _check_running(find_session(context.connection, name))
+    url = f"{context.to_address(found.url or '').rstrip('/')}/ssh"
+    folder = _folder(context)
+    asyncio.run(portal_ssh.run(url, context.token, host, folder, SUGGESTIONS))
+
+
+def _check_running(session: SessionSummary) -> SessionSummary:
+    if session.state != RUNNING or session.url is None:
+        raise RefusedByPortal(
+            f"The session {session.name} isn't running: {session.state}. {session.reason or ''}",
+            f"Run: dsp sessions open {session.name} --no-browser, which waits until it runs.",
+            kind="not-running",
+        )
+    return session
+
+
+def _prepare(context: CommandContext, program: str, *, is_shown: bool = False) -> Path:
+    """Create and update ssh's files for the portal; return its configuration.
+
+    A version with a known flaw is noted at the first time, and for a block that is shown: the name
+    of a host may come from elsewhere there.
+    """
+    folder = _folder(context)
+    account = context.connection.call(operations.GET_ACCOUNT)
+    own = openssh.find_own_program()
+    block = openssh.render_block(context.url, account.username, folder, own)
+    warning = None
+    if is_shown or not (folder / openssh.CONFIG).exists():
+        warning = openssh.warn_of_version(program)
+    if warning is not None:
+        context.output.note(warning)
+    return openssh.prepare_folder(folder, block)
+
+
+def _folder(context: CommandContext) -> Path:
+    return openssh.folder_of(context.config, context.url)

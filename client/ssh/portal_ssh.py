@@ -1,0 +1,1 @@
+../../portal/downloads/portal_ssh.py
