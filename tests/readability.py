@@ -62,7 +62,9 @@ MAX_SUBJECT = 72
 
 
 def main() -> int:
-    files = _git("ls-files").splitlines()
+    # without links, whose targets are checked at their own place
+    tracked = _git("ls-files").splitlines()
+    files = [name for name in tracked if not (CHECKOUT / name).is_symlink()]
     sources = [name for name in files if name.endswith(".py") and name.startswith(PRODUCT)]
     tests = [name for name in files if name.endswith(".py") and name.startswith("tests/")]
     worded = [name for name in (*sources, *tests) if name not in RULE_FILES]
