@@ -139,6 +139,14 @@ class SshSetup:
 
 
 @dataclass(frozen=True)
+class JobSshSetup:
+    """Whether a running job can be reached by SSH, and at which address."""
+
+    problem: str | None
+    url: str
+
+
+@dataclass(frozen=True)
 class EnvironmentSummary:
     """An environment for sessions and jobs."""
 

@@ -63,6 +63,7 @@ READ_LOG = Operation(
 FOLLOW_LOG = Operation(
     "GET", "/jobs/{batch_job_id}/log/follow", "read", NoAnswer, query=("offset", "stream", "task")
 )
+GET_JOB_SSH = Operation("GET", "/jobs/{batch_job_id}/ssh", "read", models.JobSshSetup)
 GET_TEMPLATE = Operation("GET", "/templates/{name}", "read", models.TemplateSchema)
 LIST_ENVIRONMENTS = Operation("GET", "/environments", "read", models.EnvironmentListing)
 

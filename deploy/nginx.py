@@ -125,6 +125,7 @@ def render(door: FrontDoor) -> dict[str, str]:
         connections=door.connections,
         username=names.USERNAME.pattern,
         server=names.SESSION.pattern,
+        job_number=names.JOB_NUMBER.pattern,
         hidden_headers=HIDDEN_HEADERS,
         ssh_key=grant.KEY_HEADER,
         ssh_grant=grant.HEADER,

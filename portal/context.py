@@ -38,6 +38,7 @@ from portal.services.files.roots import FileAccess
 from portal.services.identity.memberships import DirectoryUsers
 from portal.services.jobs.forecasts import Forecasts
 from portal.services.jobs.scalar_cache import ScalarCache
+from portal.services.jobs.ssh_programs import JobSshPrograms
 from portal.services.limits.accounting_cache import AccountingCache
 from portal.services.limits.limited_users import LimitedUsers
 from portal.services.limits.slurm_limits import SlurmLimits
@@ -87,6 +88,7 @@ class AppContext:
     tensorboard_heartbeats: dict[str, datetime] = field(default_factory=dict)
     # The time of the last request for a session's usage, by session.
     usage_requested_at: dict[str, datetime] = field(default_factory=dict)
+    job_ssh: JobSshPrograms = field(default_factory=JobSshPrograms)
     forecasts: Forecasts = field(default_factory=Forecasts)
     scalars: ScalarCache = field(default_factory=ScalarCache)
     benchmarks: Benchmarks = field(default_factory=Benchmarks)

@@ -69,6 +69,7 @@ MODULES = (
 OTHERS = (
     "portal/api/node.py",
     "portal/api/node_apps.py",
+    "portal/api/node_job_ssh.py",
     "portal/api/node_jobs.py",
     "portal/web/openapi.py",
     "portal/api/session_use.py",

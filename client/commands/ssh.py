@@ -10,38 +10,48 @@ import typer
 
 from .. import operations
 from ..errors import RefusedByPortal, UsageProblem
-from ..models import RUNNING, SessionSummary
+from ..models import RUNNING, JobSshSetup, SessionSummary
 from ..ssh import openssh, portal_ssh
+from .jobs import find_job
 from .options import CommandContext, JsonOption, PortalOption, open_context
-from .sessions import SessionArgument, find_session
+from .sessions import find_session
 
 SUGGESTIONS = {
     portal_ssh.NO_SCOPE: "Run: dsp login --scope ssh (or give the token the permission SSH)."
 }
 
 
+TargetArgument = Annotated[
+    str, typer.Argument(help="A session's name or start of the id, or Slurm's number of a job.")
+]
+
+
 def ssh(
-    session: SessionArgument,
+    session: TargetArgument,
     command: Annotated[
         list[str] | None,
         typer.Argument(metavar="[-- COMMAND…]", help="A command line; default: a shell."),
     ] = None,
     portal: PortalOption = None,
 ) -> None:
-    """Connect to a running session by SSH; the exit status is that of ssh."""
+    """Connect to a running session or job by SSH; the exit status is that of ssh."""
     context = open_context(portal, as_json=False)
     program = openssh.find_program()
-    found = _check_running(find_session(context.connection, session))
-    setup = context.connection.call(operations.GET_SESSION_SSH, {"session_id": found.id})
-    if setup.problem is not None:
-        raise RefusedByPortal(setup.problem, kind="ssh-unavailable")
+    if session.isdecimal():
+        name, problem = session, _find_job(context, session).problem
+    else:
+        found = _check_running(find_session(context.connection, session))
+        setup = context.connection.call(operations.GET_SESSION_SSH, {"session_id": found.id})
+        name, problem = found.name, setup.problem
+    if problem is not None:
+        raise RefusedByPortal(problem, kind="ssh-unavailable")
     config = _prepare(context, program)
-    host = f"{found.name}.{portal_ssh.host_suffix(context.url)}"
+    host = f"{name}.{portal_ssh.host_suffix(context.url)}"
     openssh.run_program([program, "-F", str(config), "--", host, *(command or ())])
 
 
 def ssh_config(portal: PortalOption = None, as_json: JsonOption = False) -> None:
-    """Print the block for ~/.ssh/config with which ssh, scp and editors reach sessions."""
+    """Print the block for ~/.ssh/config with which ssh, scp and editors reach sessions and jobs."""
     context = open_context(portal, as_json=as_json)
     config = _prepare(context, openssh.find_program(), is_shown=True)
     block = config.read_text("utf-8")
@@ -55,16 +65,25 @@ def ssh_proxy(
     host: Annotated[str, typer.Argument(help="The name of the session's host, as ssh has it.")],
     portal: PortalOption = None,
 ) -> None:
-    """Connect standard input and output to a session's sshd: the ProxyCommand of ssh."""
+    """Connect standard input and output to the sshd of a session or job: ssh's ProxyCommand."""
     context = open_context(portal, as_json=False)
     try:
         name = portal_ssh.parse_session(host)
     except portal_ssh.ConnectionRefusal as error:
         raise UsageProblem(str(error)) from error
-    found = _check_running(find_session(context.connection, name))
-    url = f"{context.to_address(found.url or '').rstrip('/')}/ssh"
+    if name.isdecimal():
+        url = context.to_address(_find_job(context, name).url)
+    else:
+        found = _check_running(find_session(context.connection, name))
+        url = f"{context.to_address(found.url or '').rstrip('/')}/ssh"
     folder = _folder(context)
     asyncio.run(portal_ssh.run(url, context.token, host, folder, SUGGESTIONS))
+
+
+def _find_job(context: CommandContext, number: str) -> JobSshSetup:
+    """Return the setup for a running job. Raises NothingFound, RefusedByPortal."""
+    found = find_job(context.connection, number)
+    return context.connection.call(operations.GET_JOB_SSH, {"batch_job_id": found.id})
 
 
 def _check_running(session: SessionSummary) -> SessionSummary:

@@ -1,7 +1,8 @@
-"""Routes of SSH connections to sessions: nginx's question about one, its refusal, and the setup.
+"""Routes of SSH connections to sessions and jobs: nginx's question, its refusal, and the setup.
 
-For `/user/NAME/SESSION/ssh`, nginx asks `/internal/gate/ssh`, which knows access tokens only. A
-refused request comes to the same path here, for the reason.
+For `/user/NAME/SESSION/ssh`, where a job's number may be in place of the session, nginx asks
+`/internal/gate/ssh`, which knows access tokens only. A refused request comes to the same path here,
+for the reason.
 """
 
 from importlib.resources import files
@@ -14,12 +15,15 @@ from portal import errors
 from portal.api.gate import address_of, to_problem
 from portal.context import AppContext
 from portal.models import JobState
+from portal.services.jobs import jobs
+from portal.services.jobs import ssh as job_ssh
 from portal.services.sessions import sessions, ssh, ssh_config
 from portal.services.sessions.gate import GateAnswer, host_port, load_newest_session
 from portal.services.sessions.ssh import SshAdmission
 from portal.web.bearer import bearer
 from portal.web.content_host import CONTENT_HOST, content_host
 from portal.web.dependencies import Anyone, ContextDep, CurrentUser, LoopbackOnly
+from spawner.names import JOB_NUMBER
 from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER
 
 router = APIRouter(tags=["sessions"])
@@ -54,15 +58,56 @@ async def session_ssh(session_id: str, user: CurrentUser, context: ContextDep) -
     settings, username = context.settings, session.user.username
     status = await ssh.fetch_status(context, session)
     host = ssh_config.host_name(settings.public_url, session.name)
-    notebooks = settings.notebook_origin(username) or settings.public_url
     return SshOut(
         problem=status.problem,
         host=host,
-        config=ssh_config.render_block(settings.public_url, notebooks, username),
+        config=_render_block(context, username),
         command=f"ssh {host}",
         host_key=ssh.host_key(context, session),
         editor_link=ssh_config.editor_link(host, status.home) if status.home else None,
     )
+
+
+class JobSshOut(BaseModel):
+    """How the owner connects to a running job by SSH; `url` is the websocket's address.
+
+    The other fields are those of a session's.
+    """
+
+    problem: str | None
+    host: str
+    config: str
+    command: str
+    host_key: str
+    url: str
+
+
+@router.get("/jobs/{batch_job_id}/ssh")
+async def connect_to_job(batch_job_id: str, user: CurrentUser, context: ContextDep) -> JobSshOut:
+    """Return how to connect to a running job by SSH; 424 for one that doesn't run, 409 for an
+    array.
+    """
+    job = await jobs.get(context, user, batch_job_id)
+    job_ssh.check_reachable(job)
+    settings, number = context.settings, str(job.job_id)
+    host = ssh_config.host_name(settings.public_url, number)
+    return JobSshOut(
+        problem=None if settings.session_ssh else ssh.DISABLED,
+        host=host,
+        config=_render_block(context, user.username),
+        command=f"ssh {host}",
+        host_key=job_ssh.host_key(context, job),
+        url=f"{_notebook_origin(context, user.username)}{ssh.path_of(user.username, number)}",
+    )
+
+
+def _notebook_origin(context: AppContext, username: str) -> str:
+    return context.settings.notebook_origin(username) or context.settings.public_url
+
+
+def _render_block(context: AppContext, username: str) -> str:
+    origin = _notebook_origin(context, username)
+    return ssh_config.render_block(context.settings.public_url, origin, username)
 
 
 @router.get("/ssh/portal_ssh.py", response_class=Response)
@@ -87,7 +132,7 @@ async def ssh_gate(
     if hosts and hosts.here(request.headers.get(CONTENT_HOST, "")) != hosts.host_of(owner):
         return Response(status_code=403, headers=NOT_STORED)
     try:
-        admission = await ssh.admit(context, bearer(request), owner, server, public_key)
+        admission = await _admit(context, bearer(request), owner, server, public_key, start=True)
     except errors.PortalError as refusal:
         if refusal.status >= 500:
             raise
@@ -111,14 +156,27 @@ async def ssh_refused(
     notebooks = settings.content.notebooks if settings.content else None
     if notebooks and content_host(request, settings) != notebooks.host_of(owner):
         raise errors.NotFound(f"This is at {notebooks.origin_of(owner)}.")
-    admission = await ssh.admit(context, bearer(request), owner, server, public_key)
+    admission = await _admit(context, bearer(request), owner, server, public_key, start=False)
     raise await _explain(context, admission, owner, server)
+
+
+async def _admit(
+    context: AppContext, token: str, owner: str, server: str, public_key: str, *, start: bool
+) -> SshAdmission:
+    """Decide about a connection to a session, or to the job of this number; `start`: start what
+    the job needs for it.
+    """
+    if JOB_NUMBER.fullmatch(server) is None:
+        return await ssh.admit(context, token, owner, server, public_key)
+    return await job_ssh.admit(context, token, owner, server, public_key, start=start)
 
 
 async def _explain(
     context: AppContext, admission: SshAdmission, owner: str, server: str
 ) -> errors.PortalError:
     answer = admission.decision.answer
+    if JOB_NUMBER.fullmatch(server):
+        return errors.Unavailable(job_ssh.READY, headers={"Retry-After": "1"})
     session = (
         await load_newest_session(context.db, owner, server)
         if answer is GateAnswer.UNAVAILABLE

@@ -1,4 +1,4 @@
-"""Files and scripts of a job for a session or a TensorBoard.
+"""Files and scripts of a job for a session or a TensorBoard, and of a step for SSH.
 
 Pure.
 
@@ -43,6 +43,12 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
   logdir               absolute
   path_prefix          /tensorboard/{tensorboard_id}, without a final slash
   runtime_dir_prefix   as above
+
+**config.json of a job's SSH**, read by `spawner.node.job_ssh CONFIG`, contains
+
+  uuid                 this run's id
+  batch_job_id         the job's id: for requests to the portal
+  secret, portal_url, portal_ca, tls, runtime_dir_prefix   as above
 """
 
 from __future__ import annotations
@@ -101,6 +107,20 @@ class TensorboardLaunch:
     username: str
     home: str
     logdir: str
+    portal_ca: str | None = None
+    tls: bool = False
+
+
+@dataclass(frozen=True)
+class JobSshLaunch:
+    """Parameters of the program that serves SSH in a job; `uuid` is this run's id."""
+
+    uuid: str
+    batch_job_id: str
+    secret: str = field(repr=False)
+    portal_url: str
+    runtime_dir: str
+    home: str
     portal_ca: str | None = None
     tls: bool = False
 
@@ -178,6 +198,26 @@ def tensorboard_script(launch: TensorboardLaunch) -> str:
     """Return the script of a tensorboard, for a separate job or a step in a running one."""
     folder = job_dir(launch.home, launch.uuid)
     return _to_script(launch.runtime_dir, "spawner.node.tensorboard", folder)
+
+
+def job_ssh_files(launch: JobSshLaunch) -> dict[str, str]:
+    """Return file name → text of the files beside the script in the run's folder."""
+    config = {
+        "uuid": launch.uuid,
+        "batch_job_id": launch.batch_job_id,
+        "secret": launch.secret,
+        "portal_url": launch.portal_url.rstrip("/"),
+        "portal_ca": launch.portal_ca,
+        "tls": launch.tls,
+        "runtime_dir_prefix": _node_dir_prefix(launch.secret),
+    }
+    return {CONFIG_FILE: _to_json(config)}
+
+
+def job_ssh_script(launch: JobSshLaunch) -> str:
+    """Return the script of the step that serves SSH in a job."""
+    folder = job_dir(launch.home, launch.uuid)
+    return _to_script(launch.runtime_dir, "spawner.node.job_ssh", folder)
 
 
 def _to_json(value: Mapping[str, Any]) -> str:

@@ -128,11 +128,14 @@ class LauncherPool:
         uuid: str,
         files: Mapping[str, str],
         script: str,
+        *,
+        gpus: bool = False,
     ) -> None:
-        """Start a program in a running job's allocation, beside the job, without its GPUs."""
+        """Start a program in a running job's allocation, beside the job; `gpus`: with its GPUs."""
         await self.call(
-            username, "step", uuid=uuid, job_id=job_id, node=node, files=dict(files), script=script
-        )
+            username, "step", uuid=uuid, job_id=job_id, node=node, files=dict(files), script=script,
+            gpus=gpus,
+        )  # fmt: skip
 
     async def end_step(self, username: str, job_id: int, uuid: str) -> None:
         """End the program that `step` started; no error if it has ended."""

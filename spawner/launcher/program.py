@@ -504,9 +504,10 @@ class Launcher:
         uuid, job_id = required_field(request, "uuid", str, UUID), required_job_id(request)
         node, files = required_field(request, "node", str, NODE), required_files(request)
         home = self.user.home
+        gpus = [] if request.get("gpus") is True else ["--gres=none"]
         arguments = [
             "srun", "--overlap", f"--jobid={job_id}", f"--nodelist={node}", "--nodes=1",
-            "--ntasks=1", "--gres=none", "--mpi=none", "--input=none", "--unbuffered",
+            "--ntasks=1", *gpus, "--mpi=none", "--input=none", "--unbuffered",
             "--propagate=NONE", "--export=ALL", f"--job-name={step_name(uuid)}",
             f"--chdir={home}", "/".join([home, *JOBS, uuid, "script.sh"]),
         ]  # fmt: skip

@@ -16,7 +16,6 @@ import os
 import pwd
 import shutil
 import signal
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +24,11 @@ from jupyter_server_terminals.terminalmanager import TerminalManager
 from terminado.management import PtyWithClients
 from tornado.web import HTTPError
 
+from spawner.node.environ import terminal_environ
 from spawner.node.workdir import KERNEL_METADATA, TERMINAL_PREFIX
 
 HANG_UP_S = 3.0
-DROPPED_PREFIXES = ("JUPYTERHUB_", "JPY_", "JUPYTER_", "PYTHON", "PYXTERM_", "PORTAL_SECRET")
-DROPPED = frozenset({"SLURM_JWT", "VIRTUAL_ENV", "MPLBACKEND"})
 FROM_REQUEST = frozenset({"name", "cwd"})
-
-
-def terminal_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the server's environment without variables that are only for the server.
-
-    These are tokens, and settings with which the user's own Jupyter and Python would use the
-    portal's.
-    """
-    return {
-        name: value
-        for name, value in environ.items()
-        if name not in DROPPED and not name.startswith(DROPPED_PREFIXES)
-    }
 
 
 def login_shell() -> list[str]:

@@ -1,4 +1,4 @@
-"""A user's computer with OpenSSH, set up as a session's page says."""
+"""A user's computer with OpenSSH, set up as a session's page says; for jobs, too."""
 
 from __future__ import annotations
 
@@ -74,9 +74,11 @@ async def access_token(client: Client, *scopes: str) -> AsyncIterator[Any]:
         await client.api("DELETE", f"/tokens/{token['id']}")
 
 
-async def set_up(alice: Client, session: Any) -> Laptop:
-    """Prepare a computer as the session's page says, in a folder of its own."""
-    shown = await alice.api("GET", f"/sessions/{session['id']}/ssh")
+async def set_up(alice: Client, target: Any, kind: str = "sessions") -> Laptop:
+    """Prepare a computer as the page of a session says, or for one of the `jobs`, in a folder of
+    its own.
+    """
+    shown = await alice.api("GET", f"/{kind}/{target['id']}/ssh")
     assert shown["problem"] is None
     folder = Path(tempfile.mkdtemp(prefix="ssh-", dir="/tmp"))
     (folder / "config").write_text(shown["config"].replace("~/.ssh/portal", str(folder)))

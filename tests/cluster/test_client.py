@@ -9,7 +9,7 @@ import pytest
 
 from cluster.client import Client
 from tests.live import Live
-from tests.polling import PATIENCE_S
+from tests.polling import PATIENCE_S, until
 from tests.portal.client.program import SCOPES, ClientProgram, finish
 
 pytestmark = pytest.mark.anyio
@@ -103,6 +103,20 @@ async def test_ssh_scp_and_rsync_reach_a_session_without_any_setup(program: Clie
     removed = await program.run("ssh", started.value["id"][:8], "--", "rm", f"{name}.txt")
     assert removed.code == 0, removed
     assert (await program.run("sessions", "stop", name)).code == 0
+
+
+async def test_ssh_reaches_a_running_job_by_its_number(program: ClientProgram) -> None:
+    (program.home / "wait.sh").write_text("exec sleep 300\n")
+    started = await program.run("run", "wait.sh", "--json", "--minutes", "10")
+    assert started.code == 0, started
+    number = str(started.value["job_id"])
+    shown = await until(
+        lambda: program.run("ssh", number, "--", "echo $SLURM_JOB_ID"),
+        "the job runs",
+        done=lambda done: done.code != 5,
+    )
+    assert (shown.code, shown.out) == (0, f"{number}\n"), shown
+    assert (await program.run("cancel", number)).code == 0
 
 
 async def use_config(program: ClientProgram, *argv: str) -> None:

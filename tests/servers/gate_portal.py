@@ -24,6 +24,7 @@ from portal.db import utcnow
 from portal.models import (
     AccessToken,
     Base,
+    BatchJob,
     JobState,
     Role,
     Session,
@@ -137,6 +138,20 @@ class Real:
         context: Any = SimpleNamespace(settings=self.settings)
         self.node.guard_key = derive_secret(context, made.id)
         self.node.answer = lambda *_: reply(body=body)
+        return made
+
+    def add_job(self, owner: str = "alice", job_id: int = 4711, **changes: Any) -> BatchJob:
+        values: dict[str, Any] = {
+            "job_id": job_id,
+            "state": JobState.RUNNING,
+            "node": "node01",
+            "resources": asdict(Resources()),
+            **changes,
+        }
+        user_id = self.users[owner].id
+        made = BatchJob(user_id=user_id, owner_id=user_id, name="train", **values)
+        with self.rows() as db:
+            db.add(made)
         return made
 
     def add_board(self, parent: Session, **changes: Any) -> Tensorboard:

@@ -2328,6 +2328,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{batch_job_id}/ssh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Connect To Job
+         * @description Return how to connect to a running job by SSH; 424 for one that doesn't run, 409 for an
+         *     array.
+         */
+        get: operations["connect_to_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{batch_job_id}/tensorboard": {
         parameters: {
             query?: never;
@@ -6018,6 +6039,26 @@ export interface components {
             qos?: string | null;
             /** Time Limit Minutes */
             time_limit_minutes?: number | null;
+        };
+        /**
+         * JobSshOut
+         * @description How the owner connects to a running job by SSH; `url` is the websocket's address.
+         *
+         *     The other fields are those of a session's.
+         */
+        JobSshOut: {
+            /** Command */
+            command: string;
+            /** Config */
+            config: string;
+            /** Host */
+            host: string;
+            /** Host Key */
+            host_key: string;
+            /** Problem */
+            problem: string | null;
+            /** Url */
+            url: string;
         };
         /**
          * JobState
@@ -13087,6 +13128,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SizingOut"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    connect_to_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                batch_job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobSshOut"];
                 };
             };
             /** @description Error */

@@ -1,4 +1,4 @@
-"""SSH connections to sessions: which the gate admits, and until when.
+"""SSH connections to sessions: which the gate admits, and until when; jobs use parts of it.
 
 An access token with the scope `ssh` admits its owner to their own running session, never a cookie.
 The portal is not in a connection's path: the session's node program asks whether the connection's
@@ -14,7 +14,7 @@ import structlog
 
 from portal import errors
 from portal.context import AppContext
-from portal.models import Session
+from portal.models import AccessToken, Job, Session
 from portal.services.auth import tokens
 from portal.services.auth.tokens import Scope
 from portal.services.sessions import nodes, server_requests, servers
@@ -67,23 +67,47 @@ async def admit(
 
     Raises Forbidden, InvalidToken, EnrolmentRequired, InsufficientScope, InvalidInput.
     """
-    check_enabled(context)
-    caller = await tokens.use(context.db, context.settings, token)
-    if Scope.SSH not in caller.scopes:
-        raise errors.InsufficientScope(Scope.SSH.value)
+    caller = await authenticate(context, token)
     username = caller.user.username
     session = await servers.find(context, owner, server) if username == owner else None
     live = LiveSession.of(session)
     decision = await servers.confirm(context, decide(username, owner, server, live), live)
     if decision.answer is not GateAnswer.ENTER or session is None:
         return SshAdmission(decision)
+    granted = build_grant(caller, public_key)
+    secret = launch.derive_secret(context, session.id)
+    log.info("SSH connection admitted", user=username, session=session.id, credential=caller.name)
+    return to_admission(decision, granted, secret, path_of(owner, server))
+
+
+async def authenticate(context: AppContext, token: str) -> AccessToken:
+    """Return the access token if it admits SSH connections.
+
+    Raises Forbidden, InvalidToken, EnrolmentRequired, InsufficientScope.
+    """
+    check_enabled(context)
+    caller = await tokens.use(context.db, context.settings, token)
+    if Scope.SSH not in caller.scopes:
+        raise errors.InsufficientScope(Scope.SSH.value)
+    return caller
+
+
+def build_grant(caller: AccessToken, public_key: str) -> SshGrant:
+    """Return the grant of a connection with this token and key. Raises InvalidInput."""
     try:
-        granted = SshGrant(caller.id, parse_public_key(public_key))
+        return SshGrant(caller.id, parse_public_key(public_key))
     except BadKey as error:
         raise errors.invalid_input([errors.FieldError(KEY_HEADER, str(error))]) from error
-    secret = launch.derive_secret(context, session.id)
-    grant = render_grant(secret, f"/user/{owner}/{server}/ssh", granted, time.time())
-    log.info("SSH connection admitted", user=username, session=session.id, credential=caller.name)
+
+
+def path_of(owner: str, target: str) -> str:
+    """Return the path of the websocket to a session or job."""
+    return f"/user/{owner}/{target}/ssh"
+
+
+def to_admission(decision: Decision, granted: SshGrant, secret: str, path: str) -> SshAdmission:
+    """Return an admission that is signed with the secret of the program at the node."""
+    grant = render_grant(secret, path, granted, time.time())
     return SshAdmission(decision, grant, render_public_key(secret))
 
 
@@ -92,27 +116,25 @@ def host_key(context: AppContext, session: Session) -> str:
     return render_public_key(launch.derive_secret(context, session.id))
 
 
-async def wait_while_admitted(
-    context: AppContext, session: Session, token_id: str, wait_s: float
-) -> None:
+async def wait_while_admitted(context: AppContext, job: Job, token_id: str, wait_s: float) -> None:
     """Return after `wait_s`, or raise Gone as soon as the token admits no connection any longer."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait_s
-    async with context.notifier.listen(session.user_id, session.id) as listener:
+    async with context.notifier.listen(job.user_id, job.id) as listener:
         while True:
-            await _check_admitted(context, session, token_id)
+            await _check_admitted(context, job, token_id)
             left = deadline - loop.time()
             if left <= 0 or context.notifier.closed:
                 return
             await listener.wait(min(left, CHECK_S))
 
 
-async def _check_admitted(context: AppContext, session: Session, token_id: str) -> None:
+async def _check_admitted(context: AppContext, job: Job, token_id: str) -> None:
     token = await tokens.find_valid(context.db, context.settings, token_id)
-    if token is None or token.user_id != session.user_id or Scope.SSH not in token.scopes:
+    if token is None or token.user_id != job.user_id or Scope.SSH not in token.scopes:
         raise errors.Gone
     async with context.db.session() as db:
-        row = await db.get(Session, session.id)
+        row = await db.get(Job, job.id)
     if row is None or not context.settings.session_ssh:
         raise errors.Gone
     nodes.check_wanted(row)

@@ -11,7 +11,7 @@ from typing import Any
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import InvalidInput, Unavailable
-from portal.models import Session, Tensorboard
+from portal.models import BatchJob, Session, Tensorboard
 from portal.node_ca import DOMAIN, NodeCa, NodeCaError
 from spawner.slurm.model import JobInfo
 
@@ -25,10 +25,14 @@ LOST = (
 )
 
 
-def name_of(row: Session | Tensorboard) -> str:
-    """Return the host name in a certificate: one per session, and one per run of a TensorBoard."""
+def name_of(row: Session | Tensorboard | BatchJob) -> str:
+    """Return the host name in a certificate: one per session, per run of a TensorBoard, and per
+    batch job, for its SSH.
+    """
     if isinstance(row, Tensorboard):
         return f"{row.run_id}.tensorboard.{DOMAIN}"
+    if isinstance(row, BatchJob):
+        return f"{row.id}.job.{DOMAIN}"
     return f"{row.id}.session.{DOMAIN}"
 
 

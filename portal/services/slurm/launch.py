@@ -24,7 +24,7 @@ from portal.errors import (
     SlurmRejected,
     SlurmUnreachable,
 )
-from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob
+from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob, new_id
 from portal.services.catalog.available import availability
 from portal.services.identity import preferences
 from portal.services.limits.user_accounts import NO_ACCOUNT
@@ -69,6 +69,11 @@ def derive_secret(context: AppContext, uuid: str) -> str:
     """
     key = context.settings.internal_secret.encode()
     return hmac.digest(key, f"node program|{uuid}".encode(), hashlib.sha256).hex()
+
+
+def derive_job_ssh_secret(context: AppContext, job: Job) -> str:
+    """Return the secret of the program that serves SSH in a batch job; nothing else uses it."""
+    return derive_secret(context, f"{job.id}|ssh")
 
 
 def session_logdir(home: str, name: str, session_id: str) -> str:
@@ -182,6 +187,37 @@ async def step_tensorboard(context: AppContext, board: Tensorboard) -> None:
         uuid=board.run_id,
         files=launch_files.tensorboard_files(launch),
         script=launch_files.tensorboard_script(launch),
+    )
+
+
+async def step_job_ssh(context: AppContext, job: BatchJob) -> None:
+    """Start the program that serves SSH inside a batch job's allocation, with the job's GPUs.
+
+    Raises the spawner's errors.
+    """
+    if job.job_id is None or job.node is None:
+        raise ValueError("only a running job can start a step")
+    user = await context.launchers.info(job.user.username)
+    launch = launch_files.JobSshLaunch(
+        uuid=new_id(),
+        batch_job_id=job.id,
+        secret=derive_job_ssh_secret(context, job),
+        portal_url=context.settings.node_url,
+        portal_ca=context.settings.node_url_ca,
+        tls=context.settings.node_tls,
+        runtime_dir=str(context.settings.runtime_dir),
+        home=user.home,
+    )
+    await context.fence()
+    await find_job(context, job, job.job_id)
+    await context.launchers.step(
+        user.username,
+        job_id=job.job_id,
+        node=job.node,
+        uuid=launch.uuid,
+        files=launch_files.job_ssh_files(launch),
+        script=launch_files.job_ssh_script(launch),
+        gpus=True,
     )
 
 

@@ -26,6 +26,7 @@ from traitlets.config import Config
 
 from spawner.node.apps.declared import SessionAppsConfig
 from spawner.node.apps.session_apps import SessionApps
+from spawner.node.environ import terminal_environ
 from spawner.node.jupyter import (
     app_control,
     app_proxy,
@@ -43,9 +44,9 @@ from spawner.node.jupyter.outputs.kernels import NodeConnection, NodeKernels
 from spawner.node.jupyter.outputs.writer import OutputWriter, renamed
 from spawner.node.jupyter.session_sources import SessionSources
 from spawner.node.portal_client import PortalClient
+from spawner.node.ssh import link
 from spawner.node.ssh.connections import SshConnections
 from spawner.node.ssh.sshd import Sshd
-from spawner.node.terminals import terminal_environ
 from spawner.node.usage.recorder import Recorder, recording
 
 # Jupyter Server imports these by name during its setup: import them now instead.
@@ -265,7 +266,7 @@ def prepare(
     server.web_app.settings[portal_link.SETTING] = sources
     environ = terminal_environ(os.environ)
     sshd = Sshd(folder / "ssh", portal.secret, environ)
-    server.web_app.settings[ssh_link.SETTING] = SshConnections(portal, sshd)
+    server.web_app.settings[link.SETTING] = SshConnections(portal, sshd)
     offered = SessionAppsConfig.parse(apps or {}, server.web_app.settings["base_url"])
     server.web_app.settings[app_control.SETTING] = SessionApps(offered, folder / "apps", environ)
     server.io_loop.add_callback(server.keep_recording, Recorder(sources, server.kernels_now))

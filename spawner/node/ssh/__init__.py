@@ -1,1 +1,1 @@
-"""SSH connections to this session, each served by a process of the node's sshd."""
+"""SSH connections to this session or job, each served by a process of the node's sshd."""

@@ -1,4 +1,4 @@
-"""The SSH connections of a session: how many there may be, and until when.
+"""The SSH connections of a session or job: how many there may be, and until when.
 
 The portal is not in a connection's path. For each access token with open connections, a thread
 waits for the portal's answer that the token no longer admits them: revoked, expired, its owner
@@ -25,10 +25,10 @@ log = logging.getLogger("portal")
 
 MAX_CONNECTIONS = 20
 FULL = (
-    f"This session has {MAX_CONNECTIONS} SSH connections. Close one, or share one (ControlMaster)."
+    f"There are {MAX_CONNECTIONS} SSH connections already. Close one, or share one (ControlMaster)."
 )
 NO_SSHD = (
-    "SSH is not available: the session's node has no /usr/sbin/sshd. Ask your administrators to "
+    "SSH is not available: the node has no /usr/sbin/sshd. Ask your administrators to "
     "install openssh-server there."
 )
 
@@ -53,6 +53,11 @@ class SshConnections:
     _watched: set[str] = field(default_factory=set)
     _used: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def count(self) -> int:
+        """Return the number of open connections."""
+        return sum(map(len, self._open.values()))
+
     def admit(self, path: str, text: str) -> SshGrant:
         """Return the grant of a request, which is valid once.
 
@@ -66,7 +71,7 @@ class SshConnections:
         self._used[text] = now
         if not self.sshd.is_installed:
             raise SshRefusal(501, NO_SSHD)
-        if sum(map(len, self._open.values())) >= MAX_CONNECTIONS:
+        if self.count >= MAX_CONNECTIONS:
             raise SshRefusal(429, FULL)
         return grant
 

@@ -144,6 +144,20 @@ async def test_ssh_is_run_with_the_sessions_host_and_its_status_is_returned(
         assert (done.code, done.out.splitlines()) == (7, expected)
 
 
+async def test_ssh_of_a_jobs_number_is_run_with_the_jobs_host(
+    program: ClientProgram, real: Real
+) -> None:
+    real.add_job()
+    waits = real.add_job(job_id=4712, state=JobState.QUEUED)
+    other = with_ssh(program, 'for each; do echo "$each"; done; exit 7')
+    done = await other.run("ssh", "4711", "--", "nvidia-smi")
+    assert (done.code, done.out.splitlines()[2:]) == (7, ["--", "4711.portal", "nvidia-smi"])
+    for arguments in (("ssh", "4712"), ("ssh-proxy", "4712.portal")):
+        done = await other.run(*arguments)
+        assert (done.code, "The job isn't running." in done.err) == (5, True), waits.id
+    assert (await other.run("ssh", "4713")).code == 4
+
+
 async def test_ssh_itself_reports_what_the_portal_refuses(
     unpermitted: ClientProgram, real: Real
 ) -> None:

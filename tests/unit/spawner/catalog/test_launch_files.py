@@ -44,6 +44,14 @@ TENSORBOARD = TensorboardLaunch(
     home="/home/alice",
     logdir="/home/alice/portal/runs/s1",
 )
+JOB_SSH = launch_files.JobSshLaunch(
+    uuid="33333333-8f1e-4a4e-9c63-6f2b7f0a1d11",
+    batch_job_id="44444444-8f1e-4a4e-9c63-6f2b7f0a1d11",
+    secret=SECRET,
+    portal_url="http://10.77.0.1:8080/",
+    runtime_dir="/srv/portal/runtime",
+    home="/home/alice",
+)
 # possible content of a path or an argument: anything except NUL that UTF-8 can encode
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
@@ -123,8 +131,10 @@ def test_the_secret_is_in_the_config_alone() -> None:
     for launch_script in (
         launch_files.session_script(SESSION),
         launch_files.tensorboard_script(TENSORBOARD),
+        launch_files.job_ssh_script(JOB_SSH),
     ):
         assert SECRET not in launch_script
+    assert SECRET not in repr(JOB_SSH)
     assert SECRET not in repr(SESSION)
     assert SECRET not in repr(TENSORBOARD)
     assert json.loads(launch_files.session_files(SESSION)["config.json"])["secret"] == SECRET
@@ -151,6 +161,21 @@ def test_the_session_s_config_is_whole() -> None:
         "server_config": {"KernelManager": {"transport": "ipc"}},
         "apps": {"origin": "https://jupyter.test", "declared": {}},
     }
+
+
+def test_the_config_of_a_jobs_ssh_names_the_job_and_its_own_run() -> None:
+    assert json.loads(launch_files.job_ssh_files(JOB_SSH)["config.json"]) == {
+        "uuid": JOB_SSH.uuid,
+        "batch_job_id": JOB_SSH.batch_job_id,
+        "secret": SECRET,
+        "portal_url": "http://10.77.0.1:8080",
+        "portal_ca": None,
+        "tls": False,
+        "runtime_dir_prefix": launch_files.node_dir(JOB_SSH.uuid, SECRET)[:-13],
+    }
+    script = launch_files.job_ssh_script(JOB_SSH)
+    assert "-I -m spawner.node.job_ssh /home/alice/" in script
+    assert f"/{JOB_SSH.uuid}/claimed" in script
 
 
 def test_the_tensorboard_s_config_names_its_own_address() -> None:

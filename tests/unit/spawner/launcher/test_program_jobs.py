@@ -217,9 +217,15 @@ class TestJobs:
         arguments, environment, *_ = place.recorded("srun")
         for option in ("--overlap", "--jobid=7", "--nodelist=node01", "--propagate=NONE"):
             assert option in arguments
+        assert "--gres=none" in arguments
         assert arguments[-1] == str(place.jobs / OTHER / "script.sh")
         assert os.access(arguments[-1], os.X_OK)
         assert environment["HOME"] == str(place.home)
+
+    def test_a_step_gets_the_jobs_gpus_on_request(self, launcher: Process, place: Place) -> None:
+        place.command("srun", RECORDS)
+        assert self.step(launcher, gpus=True)["ok"]
+        assert "--gres=none" not in place.recorded("srun")[0]
 
     def test_a_step_that_is_refused_leaves_nothing(self, launcher: Process, place: Place) -> None:
         place.command("srun", DENIED)

@@ -23,7 +23,7 @@ from tornado.web import Application
 from spawner import signing
 from spawner.node.jupyter import signed, ssh_link
 from spawner.node.portal_client import PortalClient
-from spawner.node.ssh import connections, sshd
+from spawner.node.ssh import connections, link, sshd
 from spawner.node.ssh.connections import SshConnections
 from spawner.node.ssh.sshd import Sshd
 from spawner.signing import LIFETIME_S
@@ -98,7 +98,7 @@ async def serve(folder: Path) -> AsyncIterator[Node]:
     handlers = [(f"/user/alice/s1{path}", handler) for path, handler in ssh_link.HANDLERS]
     app = Application(handlers)
     app.settings[signed.SECRET] = SECRET
-    app.settings[ssh_link.SETTING] = ssh
+    app.settings[link.SETTING] = ssh
     server = HTTPServer(app)
     listener, port = bind_unused_port()
     server.add_socket(listener)

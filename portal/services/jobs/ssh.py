@@ -1,0 +1,156 @@
+"""SSH connections to running batch jobs: which the gate admits, and the program that serves them.
+
+The rules are those of sessions (services/sessions/ssh.py). A job has no program that listens: the
+first connection starts one, as a step in the job's allocation, which ends after a while without
+connections.
+"""
+
+import asyncio
+import hmac
+
+import structlog
+from sqlalchemy import select
+
+from portal import errors
+from portal.context import AppContext
+from portal.models import BatchJob, JobState, User, Wanted
+from portal.services.jobs.ssh_programs import START_S, JobSshProgram
+from portal.services.sessions import nodes, ssh
+from portal.services.sessions.gate import Decision, GateAnswer
+from portal.services.sessions.ssh import SshAdmission
+from portal.services.slurm import certificates, launch
+from portal.services.slurm.placement import node_address, where_it_runs
+from spawner.errors import SpawnerError
+from spawner.ssh.host_key import render_public_key
+
+log = structlog.get_logger(__name__)
+
+NO_TASKS = "SSH can't reach the tasks of an array."
+STARTING = "SSH starts in this job. Connect again in some seconds."
+READY = "SSH is ready in this job now. Connect again."
+
+
+async def admit(
+    context: AppContext, token: str, owner: str, number: str, public_key: str, *, start: bool
+) -> SshAdmission:
+    """Decide about one connection to the job with Slurm's `number`, as `ssh.admit` for a session.
+
+    With `start`, start the job's program if there is none, and wait for it. Raises Conflict, with
+    the reason, if it can't be reached, and the errors of `ssh.admit` and `find_running`.
+    """
+    caller = await ssh.authenticate(context, token)
+    if caller.user.username != owner:
+        raise errors.Forbidden("This job belongs to another user.")
+    job = await find_running(context, caller.user, int(number))
+    granted = ssh.build_grant(caller, public_key)
+    program = await _reach(context, job, start=start)
+    decision = Decision(GateAnswer.ENTER, program.host, program.port, program.tls_name)
+    log.info("SSH connection admitted", user=owner, job=job.id, credential=caller.name)
+    secret = launch.derive_job_ssh_secret(context, job)
+    return ssh.to_admission(decision, granted, secret, ssh.path_of(owner, number))
+
+
+async def find_running(context: AppContext, user: User, job_id: int) -> BatchJob:
+    """Return the user's running job with this number. Raises NotFound, NotRunning, Conflict."""
+    query = (
+        select(BatchJob)
+        .where(BatchJob.user_id == user.id, BatchJob.job_id == job_id)
+        .order_by(BatchJob.created_at.desc())  # slurmctld may have issued the number before
+        .limit(1)
+    )
+    async with context.db.session() as db:
+        job = (await db.scalars(query)).first()
+    if job is None:
+        raise errors.NotFound(f"You have no job {job_id}.")
+    check_reachable(job)
+    return job
+
+
+def check_reachable(job: BatchJob) -> None:
+    """Raise NotRunning or Conflict for a job that SSH can't reach."""
+    if job.array_size is not None:
+        raise errors.Conflict(NO_TASKS)
+    if job.state is not JobState.RUNNING or job.wanted is not Wanted.RUN or job.node is None:
+        raise errors.NotRunning("The job isn't running.")
+
+
+def host_key(context: AppContext, job: BatchJob) -> str:
+    """Return the public key that the job's sshd shows, as in known_hosts."""
+    return render_public_key(launch.derive_job_ssh_secret(context, job))
+
+
+async def _reach(context: AppContext, job: BatchJob, *, start: bool) -> JobSshProgram:
+    """Return the address of the job's program. Raises Conflict with the reason."""
+    programs = context.job_ssh
+    deadline = asyncio.get_running_loop().time() + START_S
+    async with context.notifier.listen(job.id) as listener:
+        if start and programs.find(job.id, job.node) is None:
+            await _start(context, job)
+        while True:
+            if (found := programs.find(job.id, job.node)) is not None:
+                return found
+            if (problem := programs.problem(job.id)) is not None:
+                raise errors.Conflict(problem)
+            left_s = deadline - asyncio.get_running_loop().time()
+            if not start or left_s <= 0 or not await listener.wait(left_s):
+                raise errors.Conflict(STARTING)
+
+
+async def _start(context: AppContext, job: BatchJob) -> None:
+    """Start the job's program; a refusal becomes its problem."""
+    try:
+        await context.job_ssh.start(job.id, lambda: launch.step_job_ssh(context, job))
+    except SpawnerError as error:
+        log.info("SSH can't start in a job", job=job.id, error=error.message)
+        context.job_ssh.remove(job.id, f"SSH could not start in this job. {error.message}")
+
+
+# --- requests of the program ----------------------------------------------------------------------
+
+
+async def authenticated(context: AppContext, batch_job_id: str, secret: str) -> BatchJob:
+    """Return the job whose program has this secret. Raises LoginRequired without the reason."""
+    async with context.db.session() as db:
+        job = await db.get(BatchJob, batch_job_id)
+    expected = launch.derive_job_ssh_secret(context, job) if job is not None else ""
+    if job is None or not hmac.compare_digest(expected.encode(), secret.encode()):
+        raise errors.LoginRequired("This address requires the job's secret.")
+    return job
+
+
+async def hello(
+    context: AppContext, job: BatchJob, port: int, request: str | None, *, is_tls: bool
+) -> str | None:
+    """Record that the job's program listens on `port`; return the certificate that it requests.
+
+    `is_tls`: it has one from an earlier call. Its host is taken from Slurm. Raises Conflict until
+    Slurm reports where the job runs, Gone for a job in which nothing should be started.
+    """
+    nodes.check_wanted(job)
+    if not context.settings.session_ssh or job.user.disabled_at is not None:
+        raise errors.Gone
+    info = await where_it_runs(context, job)
+    name = certificates.name_of(job)
+    certificate = certificates.issue_first(context, name, request, info)
+    tls_name = name if is_tls or certificate is not None else None
+    program = JobSshProgram(info.nodes[0], node_address(context, info), port, tls_name)
+    if context.job_ssh.register(job.id, program):
+        context.notifier.notify(job.id)
+    return certificate
+
+
+async def certify(context: AppContext, job: BatchJob, request: str) -> str:
+    """Return a certificate to replace one that expires soon.
+
+    Raises Gone, Conflict, InvalidInput, Unavailable.
+    """
+    nodes.check_wanted(job)
+    info = await where_it_runs(context, job)
+    return certificates.sign(context, certificates.name_of(job), request, info)
+
+
+def report(context: AppContext, job: BatchJob, event: str, message: str) -> None:
+    """Record that the program ends. The message is the user's own, and shown to the owner only."""
+    log.info("node program reports", job=job.id, event_=event, message=message[:200])
+    context.job_ssh.remove(job.id, message if event == "failed" else None)
+    context.notifier.notify(job.id)

@@ -1,0 +1,166 @@
+"""Node program for SSH in a batch job: `python -I -m spawner.node.job_ssh CONFIG.json`.
+
+Slurm runs it as the user, as a step of the running job, once the owner connects. It accepts
+websockets with a grant of the gate, as a session's server does, and starts one sshd for each. It
+ends with the job, and after a while without connections. The portal keeps its address in memory
+only: the program reports it again and again. It depends on config.json (described in
+`spawner/catalog/launch_files.py`) and the portal's /node routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import pwd
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tornado.httpserver import HTTPServer
+from tornado.web import Application
+
+from spawner.node import workdir
+from spawner.node.environ import terminal_environ
+from spawner.node.portal_client import GIVE_UP_S, OutOfReach, PortalClient, PortalRequestError
+from spawner.node.ssh.connections import SshConnections
+from spawner.node.ssh.link import SETTING, SshLink
+from spawner.node.ssh.sshd import Sshd
+
+log = logging.getLogger("portal")
+
+PATH = r"/user/[^/]+/[0-9]+/ssh"
+REPORT_S = 15.0
+"""Interval between two reports; the portal takes the program for gone after a few."""
+IDLE_S = 600.0
+"""The program ends after this time without a connection."""
+BACKLOG = 128
+
+
+def main(arguments: list[str]) -> int:
+    """Serve SSH to the end; the exit status appears in Slurm's accounting of the step."""
+    workdir.log_to_stderr()
+    path = Path(arguments[0])
+    try:
+        config = workdir.read_config(path)
+        portal = PortalClient(
+            config["portal_url"],
+            "jobs",
+            config["batch_job_id"],
+            config["secret"],
+            ca=config.get("portal_ca"),
+        )
+        asyncio.run(_run(portal, config))
+    except (workdir.NodeSetupError, LookupError, OSError, PortalRequestError) as error:
+        log.exception("SSH can't be served")
+        if not isinstance(error, PortalRequestError | LookupError):
+            portal.report("failed", f"SSH could not be served: {error}")
+        return 1
+    finally:
+        shutil.rmtree(path.parent, ignore_errors=True)  # nothing else deletes a step's folder
+    return 0
+
+
+async def _run(portal: PortalClient, config: dict[str, Any]) -> None:
+    listener = workdir.bind(portal.portal_url, os.environ.get("SLURMD_NODENAME"))
+    folder = workdir.node_dir_path(config)
+    workdir.create_node_dir(folder)
+    os.environ.setdefault("HOME", pwd.getpwuid(os.getuid()).pw_dir)
+    sshd = Sshd(folder / "ssh", portal.secret, terminal_environ(os.environ))
+    connections = SshConnections(portal, sshd)
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    try:
+        with listener:
+            is_tls = await _serve(portal, listener, connections, wants_tls=bool(config.get("tls")))
+            presence = Presence(portal, listener.getsockname()[1], is_tls)
+            await presence.keep(connections, stop)
+            await asyncio.to_thread(portal.report, "exiting", "SSH is not in use")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _serve(
+    portal: PortalClient, listener: socket.socket, connections: SshConnections, *, wants_tls: bool
+) -> bool:
+    """Accept connections, and call the portal; return whether they use TLS.
+
+    A portal that no longer issues certificates expects plain HTTP.
+    """
+    context, request = None, None
+    if wants_tls:
+        from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
+
+        node_identity = identity.NodeIdentity()
+        context, request = node_identity.context, node_identity.request
+    port = listener.getsockname()[1]
+    listener.listen(BACKLOG)  # the portal's first connection waits until it is accepted
+    certificate = await asyncio.to_thread(portal.hello, port, None, request)
+    if context is not None and certificate is not None:
+        node_identity.use_certificate(certificate)
+        identity.keep_valid_in_background(node_identity, portal)
+    is_tls = certificate is not None
+    app = Application([(PATH, SshLink)])
+    app.settings[SETTING] = connections
+    HTTPServer(app, ssl_options=context if is_tls else None).add_socket(listener)
+    return is_tls
+
+
+@dataclass(frozen=True)
+class Presence:
+    """The program's presence at the portal, which keeps its address in memory only."""
+
+    portal: PortalClient
+    port: int
+    is_tls: bool
+    clock: Callable[[], float] = time.monotonic
+
+    async def keep(
+        self,
+        connections: SshConnections,
+        stop: asyncio.Event,
+        wait: Callable[[asyncio.Event], Awaitable[None]] | None = None,
+    ) -> None:
+        """Report the address until `stop`, or until nothing needs the program.
+
+        It is not needed after a while without connections, when the portal refuses it, and when
+        the portal has been out of reach for too long. `wait` is for tests.
+        """
+        used = answered = self.clock()
+        while not stop.is_set():
+            status = await asyncio.to_thread(self._report)
+            now = self.clock()
+            used = now if connections.count else used
+            answered = answered if status is None else now
+            if status is not None and 400 <= status < 500 and status not in {409, 429}:
+                log.info("the portal has ended SSH in this job: status %d", status)
+                return
+            if now - used > IDLE_S or now - answered > GIVE_UP_S:
+                return
+            await (wait or _wait)(stop)
+
+    def _report(self) -> int | None:
+        """Report the address; return the status, None without an answer."""
+        body = {"port": self.port, "tls": self.is_tls}
+        try:
+            return self.portal.ask("POST", "hello", body).status
+        except OutOfReach as error:
+            log.info("%s", error)
+            return None
+
+
+async def _wait(stop: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(REPORT_S):
+            await stop.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

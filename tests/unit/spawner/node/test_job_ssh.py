@@ -1,0 +1,81 @@
+"""How long the program for SSH in a job stays, by the portal's answers and its connections."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from spawner.node.job_ssh import IDLE_S, Presence
+from spawner.node.portal_client import GIVE_UP_S, OutOfReach, PortalResponse
+
+pytestmark = pytest.mark.anyio
+STEP_S = 100.0
+
+
+@dataclass
+class AnsweringPortal:
+    """A portal that answers each report with `status`, or not at all if that is None."""
+
+    status: int | None = 200
+    seen: list[Any] = field(default_factory=list)
+
+    def ask(self, method: str, action: str, body: Any) -> PortalResponse:
+        self.seen.append((method, action, body))
+        if self.status is None:
+            raise OutOfReach("no answer")
+        return PortalResponse(self.status, {})
+
+
+@dataclass
+class Stay:
+    """A program's stay on a clock that each wait moves on."""
+
+    portal: AnsweringPortal = field(default_factory=AnsweringPortal)
+    connections: Any = field(default_factory=lambda: SimpleNamespace(count=0))
+    now: float = 0.0
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    until: float = 10_000.0
+
+    async def wait(self, _stop: asyncio.Event) -> None:
+        self.now += STEP_S
+        if self.now >= self.until:
+            self.stop.set()
+
+    async def run(self) -> float:
+        """Return when the program ends."""
+        portal: Any = self.portal
+        presence = Presence(portal, 40123, True, lambda: self.now)
+        await presence.keep(self.connections, self.stop, self.wait)
+        return self.now
+
+
+async def test_keep_ends_some_time_after_the_last_connection() -> None:
+    stay = Stay()
+    assert IDLE_S < await stay.run() <= IDLE_S + STEP_S
+    assert stay.portal.seen[0] == ("POST", "hello", {"port": 40123, "tls": True})
+
+
+async def test_keep_stays_with_an_open_connection() -> None:
+    stay = Stay(connections=SimpleNamespace(count=1))
+    assert await stay.run() == stay.until
+
+
+@pytest.mark.parametrize("status", [401, 404, 410])
+async def test_keep_ends_when_the_portal_refuses_it(status: int) -> None:
+    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1))
+    assert await stay.run() == 0
+
+
+@pytest.mark.parametrize("status", [200, 409, 429, 500, 503])
+async def test_keep_stays_when_the_portal_may_want_it(status: int) -> None:
+    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1))
+    assert await stay.run() == stay.until
+
+
+async def test_keep_gives_up_a_portal_that_stays_away() -> None:
+    stay = Stay(AnsweringPortal(None), SimpleNamespace(count=1))
+    assert GIVE_UP_S < await stay.run() <= GIVE_UP_S + STEP_S
