@@ -6,7 +6,7 @@ import re
 
 USERNAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 SESSION = re.compile(r"[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}")
-JOB_NUMBER = re.compile(r"[1-9][0-9]{0,18}")
+JOB_NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 """Slurm's number of a job, beside names of sessions: those begin with a letter."""
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 JOB_COMMENT = "portal:"

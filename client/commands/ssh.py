@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .. import operations
-from ..errors import RefusedByPortal, UsageProblem
+from ..errors import NothingFound, RefusedByPortal, UsageProblem
 from ..models import RUNNING, JobSshSetup, SessionSummary
 from ..ssh import openssh, portal_ssh
 from .jobs import find_job
 from .options import CommandContext, JsonOption, PortalOption, open_context
 from .sessions import find_session
 
+JOB_NUMBER = re.compile(r"[1-9][0-9]{0,9}")  # names of sessions begin with a letter
 SUGGESTIONS = {
     portal_ssh.NO_SCOPE: "Run: dsp login --scope ssh (or give the token the permission SSH)."
 }
@@ -37,7 +39,7 @@ def ssh(
     """Connect to a running session or job by SSH; the exit status is that of ssh."""
     context = open_context(portal, as_json=False)
     program = openssh.find_program()
-    if session.isdecimal():
+    if JOB_NUMBER.fullmatch(session):
         name, problem = session, _find_job(context, session).problem
     else:
         found = _check_running(find_session(context.connection, session))
@@ -47,6 +49,7 @@ def ssh(
         raise RefusedByPortal(problem, kind="ssh-unavailable")
     config = _prepare(context, program)
     host = f"{name}.{portal_ssh.host_suffix(context.url)}"
+    _parse_host(host)  # a name from the portal: ssh's shell gets it
     openssh.run_program([program, "-F", str(config), "--", host, *(command or ())])
 
 
@@ -67,11 +70,8 @@ def ssh_proxy(
 ) -> None:
     """Connect standard input and output to the sshd of a session or job: ssh's ProxyCommand."""
     context = open_context(portal, as_json=False)
-    try:
-        name = portal_ssh.parse_session(host)
-    except portal_ssh.ConnectionRefusal as error:
-        raise UsageProblem(str(error)) from error
-    if name.isdecimal():
+    name = _parse_host(host)
+    if JOB_NUMBER.fullmatch(name):
         url = context.to_address(_find_job(context, name).url)
     else:
         found = _check_running(find_session(context.connection, name))
@@ -80,9 +80,19 @@ def ssh_proxy(
     asyncio.run(portal_ssh.run(url, context.token, host, folder, SUGGESTIONS))
 
 
+def _parse_host(host: str) -> str:
+    """Return the first part of a host's name. Raises UsageProblem for what can't be one."""
+    try:
+        return portal_ssh.parse_session(host)
+    except portal_ssh.ConnectionRefusal as error:
+        raise UsageProblem(str(error)) from error
+
+
 def _find_job(context: CommandContext, number: str) -> JobSshSetup:
     """Return the setup for a running job. Raises NothingFound, RefusedByPortal."""
     found = find_job(context.connection, number)
+    if str(found.job_id) != number:  # the start of another job's id
+        raise NothingFound(f"You have no job with the number {number}.")
     return context.connection.call(operations.GET_JOB_SSH, {"batch_job_id": found.id})
 
 

@@ -153,7 +153,7 @@ class JournalStore:
         """End the upgrade: the journal first, because the rest has no meaning without it."""
         os.sync()
         self.file.unlink()
-        shutil.rmtree(self.former)
+        shutil.rmtree(self.former, ignore_errors=True)
 
 
 def read_file(path: Path) -> system.File | None:

@@ -7,6 +7,7 @@ a new backup, because the old version may have served in between.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -226,4 +227,8 @@ def _explain(error: BaseException) -> str:
 
 
 def _report(line: str) -> None:
-    typer.echo(line)
+    """Print a line. A reader that is gone (`portal upgrade … | tee log`) must not stop a
+    rollback.
+    """
+    with contextlib.suppress(OSError):
+        typer.echo(line)

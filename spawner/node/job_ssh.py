@@ -20,7 +20,7 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,16 @@ REPORT_S = 15.0
 IDLE_S = 600.0
 """The program ends after this time without a connection."""
 BACKLOG = 128
+HELLO_S = 30.0
+"""The start is given up after this time: the portal starts another program for the next
+connection."""
+LIMITS = {
+    "max_body_size": 1 << 16,
+    "max_header_size": 1 << 14,
+    "body_timeout": 10,
+    "idle_connection_timeout": 30,
+}
+"""Of requests, which come before any check of a grant, and whose memory is the job's."""
 
 
 def main(arguments: list[str]) -> int:
@@ -57,14 +67,24 @@ def main(arguments: list[str]) -> int:
             config["secret"],
             ca=config.get("portal_ca"),
         )
-        asyncio.run(_run(portal, config))
-    except (workdir.NodeSetupError, LookupError, OSError, PortalRequestError) as error:
-        log.exception("SSH can't be served")
-        if not isinstance(error, PortalRequestError | LookupError):
-            portal.report("failed", f"SSH could not be served: {error}")
+        return _serve_or_report(portal, config)
+    except (workdir.NodeSetupError, LookupError, OSError):
+        log.exception("the configuration can't be read")
         return 1
     finally:
         shutil.rmtree(path.parent, ignore_errors=True)  # nothing else deletes a step's folder
+
+
+def _serve_or_report(portal: PortalClient, config: dict[str, Any]) -> int:
+    try:
+        asyncio.run(_run(portal, config))
+    except PortalRequestError:
+        log.exception("SSH can't be served")
+        return 1
+    except (workdir.NodeSetupError, OSError) as error:
+        log.exception("SSH can't be served")
+        portal.report("failed", f"SSH could not be served: {error}")
+        return 1
     return 0
 
 
@@ -102,14 +122,15 @@ async def _serve(
         context, request = node_identity.context, node_identity.request
     port = listener.getsockname()[1]
     listener.listen(BACKLOG)  # the portal's first connection waits until it is accepted
-    certificate = await asyncio.to_thread(portal.hello, port, None, request)
+    caller = replace(portal, give_up_s=HELLO_S)
+    certificate = await asyncio.to_thread(caller.hello, port, None, request)
     if context is not None and certificate is not None:
         node_identity.use_certificate(certificate)
         identity.keep_valid_in_background(node_identity, portal)
     is_tls = certificate is not None
     app = Application([(PATH, SshLink)])
     app.settings[SETTING] = connections
-    HTTPServer(app, ssl_options=context if is_tls else None).add_socket(listener)
+    HTTPServer(app, ssl_options=context if is_tls else None, **LIMITS).add_socket(listener)
     return is_tls
 
 

@@ -61,7 +61,7 @@ class PortalResponse:
 
 @dataclass(frozen=True)
 class PortalClient:
-    """Portal client of one node program. `kind` is "sessions" or "tensorboards"."""
+    """Portal client of one node program. `kind` is "sessions", "tensorboards" or "jobs"."""
 
     portal_url: str
     kind: str
