@@ -6,8 +6,9 @@ restart.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 FRESH_S = 60.0
 """A program that has not reported for this time is taken for gone."""
@@ -59,7 +60,9 @@ class JobSshPrograms:
         found = self._problems.get(batch_job_id)
         return None if found is None else found[0]
 
-    async def start(self, batch_job_id: str, begin: Callable[[], Awaitable[None]]) -> None:
+    async def start(
+        self, batch_job_id: str, begin: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
         """Start the program, unless a start has not had its time yet. Raises the errors of `begin`.
 
         Concurrent calls share one start, which outlives the request that began it.
@@ -67,7 +70,7 @@ class JobSshPrograms:
         self._forget_old()
         if batch_job_id not in self._starts:
             self._problems.pop(batch_job_id, None)
-            task = asyncio.create_task(_await(begin))
+            task = asyncio.create_task(begin())
             self._starts[batch_job_id] = task, self.clock()
         await asyncio.shield(self._starts[batch_job_id][0])
 
@@ -80,7 +83,3 @@ class JobSshPrograms:
         ):
             for key in [key for key, (_, at) in entries.items() if now - at > kept_s]:
                 del entries[key]
-
-
-async def _await(begin: Callable[[], Awaitable[None]]) -> None:
-    await begin()
