@@ -155,10 +155,12 @@ class Presence:
         the portal has been out of reach for too long. `wait` is for tests.
         """
         used = answered = self.clock()
+        opened = connections.opened
         while not stop.is_set():
             status = await asyncio.to_thread(self._report)
             now = self.clock()
-            used = now if connections.count else used
+            if connections.count or connections.opened > opened:  # short ones between two reports
+                used, opened = now, connections.opened
             answered = answered if status is None else now
             if status is not None and 400 <= status < 500 and status not in {409, 429}:
                 log.info("the portal has ended SSH in this job: status %d", status)

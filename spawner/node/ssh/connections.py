@@ -49,6 +49,8 @@ class SshConnections:
 
     portal: PortalClient
     sshd: Sshd
+    opened: int = 0
+    """The number of all connections so far."""
     _open: defaultdict[str, set[Close]] = field(default_factory=lambda: defaultdict(set))
     _watched: set[str] = field(default_factory=set)
     _used: dict[str, float] = field(default_factory=dict)
@@ -79,6 +81,7 @@ class SshConnections:
     def keep(self, token_id: str, close: Close) -> Iterator[None]:
         """Count a connection within the block; `close` is called when it must end."""
         self._open[token_id].add(close)
+        self.opened += 1
         try:
             self._watch(token_id)
             yield

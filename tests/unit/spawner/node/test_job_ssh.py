@@ -35,13 +35,15 @@ class Stay:
     """A program's stay on a clock that each wait moves on."""
 
     portal: AnsweringPortal = field(default_factory=AnsweringPortal)
-    connections: Any = field(default_factory=lambda: SimpleNamespace(count=0))
+    connections: Any = field(default_factory=lambda: SimpleNamespace(count=0, opened=0))
     now: float = 0.0
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     until: float = 10_000.0
+    short_ones: int = 0
 
     async def wait(self, _stop: asyncio.Event) -> None:
         self.now += STEP_S
+        self.connections.opened += self.short_ones
         if self.now >= self.until:
             self.stop.set()
 
@@ -60,22 +62,27 @@ async def test_keep_ends_some_time_after_the_last_connection() -> None:
 
 
 async def test_keep_stays_with_an_open_connection() -> None:
-    stay = Stay(connections=SimpleNamespace(count=1))
+    stay = Stay(connections=SimpleNamespace(count=1, opened=1))
+    assert await stay.run() == stay.until
+
+
+async def test_keep_stays_while_short_connections_come() -> None:
+    stay = Stay(short_ones=1)
     assert await stay.run() == stay.until
 
 
 @pytest.mark.parametrize("status", [401, 404, 410])
 async def test_keep_ends_when_the_portal_refuses_it(status: int) -> None:
-    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1))
+    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1, opened=1))
     assert await stay.run() == 0
 
 
 @pytest.mark.parametrize("status", [200, 409, 429, 500, 503])
 async def test_keep_stays_when_the_portal_may_want_it(status: int) -> None:
-    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1))
+    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1, opened=1))
     assert await stay.run() == stay.until
 
 
 async def test_keep_gives_up_a_portal_that_stays_away() -> None:
-    stay = Stay(AnsweringPortal(None), SimpleNamespace(count=1))
+    stay = Stay(AnsweringPortal(None), SimpleNamespace(count=1, opened=1))
     assert GIVE_UP_S < await stay.run() <= GIVE_UP_S + STEP_S
