@@ -1,5 +1,5 @@
 """Each framework that is developed today trains as a job of the portal's, and its loss is read in
-the job's TensorBoard. Jobs of several nodes, and a trained model's use, are among them.
+the job's TensorBoard. A training on two nodes, and a trained model's use, are among them.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from spawner.catalog.template import load_templates
-from tests.cluster.job_tools import without_labels
 from tests.cluster.trainings import (
     BUILT,
     TWO_NODES,
-    YIELD,
     Trainings,
     cases,
     check_loss,
+    check_two_nodes,
     expected,
     submit_training,
     template_of,
@@ -33,7 +32,6 @@ EXPECTED = expected(old=False)
 @pytest.fixture(scope="module")
 async def trainings(portal: Live) -> AsyncIterator[Trainings]:
     """All jobs, ended and checked; each test reads its own, and reports only its own failure."""
-    portal.exec_as("alice", ["/bin/sh", "-c", YIELD])
     async with portal.login("alice") as alice:
         running = Trainings(alice)
         made = {name: await submit_training(running, name) for name in EXPECTED}
@@ -59,10 +57,6 @@ async def _submit_launches(running: Trainings) -> None:
             parameters={"epochs": 5, "processes": 2},
             resources=TWO_NODES,
         )
-    if "horovod" in EXPECTED:
-        await running.submit(
-            "mpi", template="mpi-hello", parameters={"ranks": 2}, resources=TWO_NODES
-        )
 
 
 @pytest.mark.parametrize("environment", cases(old=False))
@@ -85,35 +79,13 @@ def test_every_framework_that_can_be_built_has_a_template() -> None:
     assert EXPECTED, "PORTAL_IMAGES names no image of an environment"
 
 
-@pytest.mark.parametrize("name", ["ddp", "mpi", "horovod"])
-async def test_a_job_of_two_nodes(portal: Live, trainings: Trainings, name: str) -> None:
-    """Both nodes participate, with their own addresses, and their sum is correct."""
-    if name not in trainings.found:
+async def test_ddp_trains_on_two_nodes(portal: Live, trainings: Trainings) -> None:
+    if "ddp" not in trainings.found:
         pytest.skip("PORTAL_IMAGES leaves its image out")
-    done = await trainings.found[name]
-    output = without_labels(done.log)
-    assert done.job["outcome"] == "completed", f"{done.job['reason']}\n{done.log}"
-    assert sorted(done.job["nodes"]) == ["node01", "node02"]
-    reached = re.findall(r"rank 1 on (\w+), address ([\d.]+), .*?has reached ([\d.]+)", output)
-    assert [host for host, _, _ in reached] == ["node02"]
-    assert {reached[0][2], reached[0][1]} == addresses(portal, "node01", "node02")
-    assert "preflight: 2 ranks reach each other, and their all-reduce is right" in output
-    each = {"ddp": 2, "mpi": 2, "horovod": 1}[name]
-    for node in ("node01", "node02"):
-        assert len(re.findall(rf"rank \d of {2 * each} on {node}", output)) == each
-    if name == "ddp":
-        assert output.count("all ranks have equal weights") == 4
-        assert done.loss[-1] < done.loss[0]
-    if name == "mpi":
-        assert "the all-reduce of 4 ranks is right" in output
-
-
-def addresses(portal: Live, *nodes: str) -> set[str]:
-    """Return the nodes' addresses in Slurm; they must differ."""
-    shown = portal.exec_as("alice", ["scontrol", "show", "node", ",".join(nodes)])
-    found = set(re.findall(r"NodeAddr=(\S+)", shown))
-    assert len(found) == len(nodes)
-    return found
+    done = await trainings.found["ddp"]
+    output = check_two_nodes(portal, done, ranks_per_node=2)
+    assert output.count("all ranks have equal weights") == 4
+    assert done.loss[-1] < done.loss[0]
 
 
 async def test_a_model_answers_for_many_inputs(trainings: Trainings) -> None:

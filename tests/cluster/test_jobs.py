@@ -16,7 +16,6 @@ from tests.cluster.job_tools import (
     lines,
     log_of,
     settled,
-    slurm_jobs,
     submit,
 )
 from tests.live import Live
@@ -228,22 +227,3 @@ async def test_what_began_and_ended_while_the_portal_was_down(portal: Live, alic
     assert [j["id"] for j in listed if j["job_id"] == running["job_id"]] == [running["id"]]
     await alice.api("POST", f"/jobs/{running['id']}/cancel")
     await settled(alice, running["id"])
-
-
-# --- many at once -------------------------------------------------------------------------------
-
-
-async def test_a_hundred_at_once(portal: Live, alice: Client) -> None:
-    """Each is one job in Slurm, and each runs once."""
-    word = uuid.uuid4().hex
-    before = set(slurm_jobs(portal, "alice"))
-    bodies = [
-        submit(alice, f"echo {n} >> {word}", name=f"{word} {n}", key=f"{word}-{n}")
-        for n in range(100)
-    ]
-    made = await asyncio.gather(*bodies)
-    assert len({job["id"] for job in made}) == 100
-    ended = await asyncio.gather(*(settled(alice, job["id"], timeout_s=180) for job in made))
-    assert {job["outcome"] for job in ended} == {"completed"}
-    assert sorted(lines(portal, "alice", word), key=int) == [str(n) for n in range(100)]
-    assert len(set(slurm_jobs(portal, "alice")) - before) == 100

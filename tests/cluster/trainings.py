@@ -22,8 +22,9 @@ import pytest
 from cluster.client import Client
 from spawner.catalog.environment import Catalog
 from spawner.containers.runtimes import Container
-from tests.cluster.job_tools import board_of, log_of, scalars
+from tests.cluster.job_tools import board_of, log_of, scalars, without_labels
 from tests.images import WANTED, needs
+from tests.live import Live
 
 EPOCHS = 20
 # cross-entropy of two classes: 0.69 is guessing
@@ -41,7 +42,7 @@ GIVEN: dict[str, dict[str, Any]] = {
 RESOURCES: dict[str, dict[str, Any]] = {"horovod": TWO_NODES}
 TEMPLATES = {"python3": "python-training"}
 # no longer developed; they train in `make test-more`
-OLD = ("caffe", "caffe2", "chainer", "cntk", "lasagne", "mxnet", "python2", "theano")
+OLD = ("caffe", "caffe2", "chainer", "cntk", "horovod", "lasagne", "mxnet", "python2", "theano")
 # Debian has no package for R that writes event files.
 PRINTS_ONLY = {"r"}
 # All nodes share this machine's cores: a waiting rank must yield to the others.
@@ -181,3 +182,28 @@ def check_loss(done: Training, environment: str) -> None:
     assert len(loss) == EPOCHS
     assert loss[-1] < LOSS_IN_THE_END
     assert loss[-1] < 0.7 * loss[0]
+
+
+def check_two_nodes(portal: Live, done: Training, ranks_per_node: int) -> str:
+    """Check that both nodes participated, with their own addresses, and that their sum is
+    correct. Return the output."""
+    output = without_labels(done.log)
+    assert done.job["outcome"] == "completed", f"{done.job['reason']}\n{done.log}"
+    assert sorted(done.job["nodes"]) == ["node01", "node02"]
+    reached = re.findall(r"rank 1 on (\w+), address ([\d.]+), .*?has reached ([\d.]+)", output)
+    assert [host for host, _, _ in reached] == ["node02"]
+    assert {reached[0][2], reached[0][1]} == addresses(portal, "node01", "node02")
+    assert "preflight: 2 ranks reach each other, and their all-reduce is right" in output
+    for node in ("node01", "node02"):
+        assert len(re.findall(rf"rank \d of {2 * ranks_per_node} on {node}", output)) == (
+            ranks_per_node
+        )
+    return output
+
+
+def addresses(portal: Live, *nodes: str) -> set[str]:
+    """Return the nodes' addresses in Slurm; they must differ."""
+    shown = portal.exec_as("alice", ["scontrol", "show", "node", ",".join(nodes)])
+    found = set(re.findall(r"NodeAddr=(\S+)", shown))
+    assert len(found) == len(nodes)
+    return found

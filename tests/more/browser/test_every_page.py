@@ -1,4 +1,4 @@
-"""Every page on a phone, and in Chinese: accessibility, width and language."""
+"""Every page on a phone, in Chinese, and in the dark scheme: accessibility, width and language."""
 
 from __future__ import annotations
 
@@ -54,9 +54,15 @@ def test_every_page_is_accessible(portal: Live, chromium: Browser, chinese: Brow
 
 
 def in_chinese(page: Page, name: str) -> list[str]:
-    """Check the page in a Chinese browser of a user without a preferred language. Its colors are
-    those of the English page."""
+    """Check the page in a Chinese browser of a user without a preferred language, and its colors
+    in the dark scheme; those of the light one are checked in English."""
     settle(page)
     expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
     expect(page.locator("body")).to_contain_text(re.compile(r"[\u4e00-\u9fff]"))
-    return [f"{name}, in Chinese: {text}" for text in findings(page)]
+    found = [f"{name}, in Chinese: {text}" for text in findings(page)]
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+    found += [f"{name}, dark: {text}" for text in findings(page, only=["color-contrast"])]
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "light")
+    return found
