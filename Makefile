@@ -14,6 +14,8 @@ DEV := $(STATE)/dev/bin
 PREPARE := $(PYTHON) -m cluster.prepare --state-root $(STATE)
 NPM := $(PREPARE) npm
 CLUSTER := $(PYTHON) -m cluster --state $(STATE)/demo
+# the release whose Slurm `make test-slurm` uses
+SUITE ?= trixie
 # pytest on all cores; the tests of a file share servers
 SPREAD := -n auto --maxprocesses 8 --dist loadfile
 export PYTHONDONTWRITEBYTECODE := 1
@@ -21,8 +23,8 @@ export PORTAL_TEST_SKIPS ?= fail
 
 .PHONY: help demo up down status credentials state prepare prepare-checks prepare-docs prepare-npm \
 	prepare-unit prepare-parts prepare-tests images test lint lint-python lint-pages lint-quick \
-	test-unit test-portal test-portal-postgresql test-cluster test-browser test-install test-compose \
-	test-vm test-more test-faults \
+	test-unit test-portal test-portal-postgresql test-cluster test-slurm test-browser test-install \
+	test-compose test-vm test-more test-faults \
 	test-all test-frontend bench api lock clean python wheel screenshots pictures docs dev hooks
 
 help:            ## what can be made
@@ -100,6 +102,11 @@ test-portal-postgresql: prepare-parts  ## the same on PostgreSQL instead of SQLi
 test-cluster: prepare-tests  ## everything real, in a cluster of its own
 	@$(PYTHON) -m cluster.test --state-root $(STATE) -- tests/cluster
 
+test-slurm: prepare-tests    ## the same with the Slurm of another Debian release, SUITE
+	@$(DEV)/python -m tests.recording.programs --suite $(SUITE) --folder $(STATE)/debian-$(SUITE)
+	@$(PYTHON) -m cluster.test --state-root $(STATE) --name slurm-$(SUITE) \
+		--slurm $(STATE)/debian-$(SUITE)/root -- tests/cluster
+
 test-browser: prepare-tests  ## Chromium against everything real
 	@$(PYTHON) -m cluster.test --state-root $(STATE) -- tests/browser
 
@@ -120,7 +127,7 @@ test-faults: prepare-tests   ## kill, stop and slow each part while users work; 
 	@$(PYTHON) -m cluster.test --state-root $(STATE) --name faults -- tests/faults; code=$$?; \
 		$(DEV)/python -m tests.faults.results --state $(STATE)/faults && exit $$code
 
-test-all: test test-portal-postgresql test-more test-install test-compose test-vm  ## all tests but the matrix of faults
+test-all: test test-portal-postgresql test-slurm test-more test-install test-compose test-vm  ## all tests but the matrix of faults
 
 test-frontend: prepare-npm    ## the pages' own tests
 	@$(NPM) test

@@ -33,6 +33,9 @@ def parser() -> argparse.ArgumentParser:
     raising.add_argument("--only-slurm", action="store_true", help="without portal, hub and nginx")
     raising.add_argument("--mode", choices=["auto", "veth", "loopback"], default="auto")
     raising.add_argument("--without", choices=FALLBACKS, action="append", default=[])
+    raising.add_argument(
+        "--slurm", type=Path, help="with the Slurm of this folder: make test-slurm"
+    )
     ending = commands.add_parser("down", help="end it; nothing is left outside its folder")
     ending.add_argument("--purge", action="store_true", help="remove the folder too")
     reporting = commands.add_parser("status", help="what runs")
@@ -65,7 +68,7 @@ def main() -> None:
 
 def run_command(args: argparse.Namespace, paths: Paths) -> None:
     if args.command == "up":
-        options = Options(args.mode, frozenset(args.without), args.only_slurm)
+        options = Options(args.mode, frozenset(args.without), args.only_slurm, args.slurm)
         up(paths, args.description.read_text(encoding="utf-8"), options)
     elif args.command == "down":
         take_down(paths, forget=args.purge)

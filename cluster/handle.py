@@ -49,6 +49,7 @@ class Options:
     # a subset of cgroups, mknod, fuse: treated as refused by the machine
     without: frozenset[str] = frozenset()
     only_slurm: bool = False
+    slurm: Path | None = None  # a folder made by tests/recording/packages.py
 
 
 class TerminalProgress:
@@ -142,6 +143,7 @@ def prepare(
         cores=bool(version) and layout.most_cores <= len(os.sched_getaffinity(0)),
         mknod=_make_gpus(paths, layout, options),
         fuse=_provide_fuse(paths, options),
+        slurm=str(options.slurm.resolve()) if options.slurm else "",
     )
     write(paths.abilities, json.dumps(asdict(abilities)))
     handle = ClusterHandle(

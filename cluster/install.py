@@ -44,7 +44,7 @@ TEST_PACKAGES = (
     *("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime", "systemd"),
     *("postfix", "shellcheck", "rsync"),
     *("chromium", "chromium-headless-shell", "fonts-wqy-microhei"),
-    *("iptables", "runc", "slirp4netns"),
+    *("iptables", "runc", "slirp4netns", "patchelf"),
 )
 # in addition, for `make test-vm`
 VM_PACKAGES = ("qemu-system-x86", "e2fsprogs")

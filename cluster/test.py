@@ -1,7 +1,7 @@
 """Run pytest against new clusters, created before and taken down afterwards.
 
-    python3 -m cluster.test --state-root DIR [--background COMMAND]… [--beside TESTS]…
-        [--second TESTS]… -- ARGUMENTS
+    python3 -m cluster.test --state-root DIR [--slurm DIR] [--background COMMAND]…
+        [--beside TESTS]… [--second TESTS]… -- ARGUMENTS
 
 ARGUMENTS are pytest's, for the first cluster. Tests with a cluster mostly wait for Slurm, so those
 of --second run in parallel, in another cluster. When one of the two has ended, the tests of
@@ -66,10 +66,19 @@ class Lane:
         lane's exit status."""
         self.code = self._run([*LOW_PRIORITY, *shlex.split(command)]) or self.code
 
-    def in_cluster(self, name: str, program: str, arguments: list[str], *, keep: bool) -> None:
+    def in_cluster(
+        self,
+        name: str,
+        program: str,
+        arguments: list[str],
+        *,
+        keep: bool,
+        slurm: Path | None = None,
+    ) -> None:
         """Create a cluster and run a module with it; take the cluster down unless `keep` is set."""
+        options = [f"--slurm={slurm}"] if slurm else []
         try:
-            if code := self.cluster(name, "up"):
+            if code := self.cluster(name, "up", *options):
                 self.code = code
             else:
                 self.module(program, arguments, name)
@@ -128,7 +137,9 @@ def side_by_side(args: argparse.Namespace) -> int:
         for thread in threads:
             thread.start()
         try:
-            first.in_cluster(args.name, args.program, args.arguments, keep=args.keep)
+            first.in_cluster(
+                args.name, args.program, args.arguments, keep=args.keep, slurm=args.slurm
+            )
             _run_waiting(first, waiting)
         except BaseException:
             for lane in others:
@@ -180,6 +191,7 @@ def main() -> int:
     parser.add_argument("--state-root", type=Path, required=True)
     parser.add_argument("--keep", action="store_true", help="leave the clusters up afterwards")
     parser.add_argument("--name", default=FIRST, help="the first cluster's folder")
+    parser.add_argument("--slurm", type=Path, help="a folder with another release's Slurm for it")
     parser.add_argument("--program", default="pytest", help="the module that is run")
     parser.add_argument(
         "--beside",

@@ -25,6 +25,8 @@ class Abilities:
     mknod: bool = True
     # "private": a device of the nodes' own; "opened": the machine's, made 0666; "none"
     fuse: str = "private"
+    # a folder with another release's Slurm, mounted over the machine's own; "": the machine's own
+    slurm: str = ""
 
 
 @dataclass(frozen=True)

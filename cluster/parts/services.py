@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from cluster.config import slurm_release
 from cluster.config.addresses import LOCALHOST
 from cluster.config.render import Cluster
 from cluster.config.render_modules import MODULEPATH
@@ -163,6 +164,8 @@ def head_binds(cluster: Cluster) -> list[tuple[str, str]]:
     binds.append((str(etc / "ldap.conf"), "/etc/ldap/ldap.conf"))
     binds.append((str(etc / "sudoers.d"), "/etc/sudoers.d"))
     binds.append((str(etc / "modulespath"), str(MODULEPATH)))
+    if cluster.abilities.slurm:
+        binds += slurm_release.binds(Path(cluster.abilities.slurm))
     return binds
 
 

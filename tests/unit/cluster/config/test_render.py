@@ -399,6 +399,15 @@ def test_proc_net_tcp() -> None:
     assert parse_proc_net_tcp(head + six) == {Listener(EVERYWHERE, 22)}
 
 
+def test_another_release_s_slurm_is_mounted_over_the_machine_s() -> None:
+    own = head_binds(cluster_of(SHIPPED))
+    added = [bind for bind in head_binds(cluster_of(SHIPPED, slurm="/x")) if bind not in own]
+    assert ("/x/usr/bin/srun", "/usr/bin/srun") in added
+    assert ("/x/usr/sbin/slurmstepd-wlm", "/usr/sbin/slurmstepd-wlm") in added
+    assert {source for source, _ in added} == {f"/x{target}" for _, target in added}
+    assert not [target for _, target in own if target.startswith("/usr")]
+
+
 def test_the_modules_are_those_that_the_site_s_environment_names(tmp_path: Path) -> None:
     cluster = cluster_of(SHIPPED)
     files = render_modules(cluster)
