@@ -66,6 +66,7 @@ def main(arguments: list[str]) -> int:
             config["batch_job_id"],
             config["secret"],
             ca=config.get("portal_ca"),
+            run_id=config["uuid"],
         )
         return _serve_or_report(portal, config)
     except (workdir.NodeSetupError, LookupError, OSError):

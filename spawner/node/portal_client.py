@@ -71,6 +71,10 @@ class PortalClient:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
     ca: str | None = field(default=None, repr=False)
     """CA of the portal's certificate (PEM); None: one that the node trusts anyway."""
+    run_id: str | None = None
+    """Id of this run of the program, a part of each body; for kinds whose `uuid` and secret are
+    those of several runs.
+    """
 
     def hello(
         self, port: int, timings: dict[str, str] | None = None, request: str | None = None
@@ -185,7 +189,8 @@ class PortalClient:
         headers = {"Authorization": f"Bearer {self.secret}", "Content-Type": "application/json"}
         connection = self._connect(url.scheme, url.netloc, timeout_s)
         try:
-            content = None if body is None else json.dumps(body)
+            run = {} if self.run_id is None else {"run_id": self.run_id}
+            content = None if body is None else json.dumps({**body, **run})
             connection.request(method, path, body=content, headers=headers)
             response = connection.getresponse()
             text = response.read(ANSWER_LIMIT_BYTES + 1)

@@ -12,21 +12,23 @@ import structlog
 from sqlalchemy import select
 
 from portal import errors
+from portal.background.notifier import Subscription
 from portal.context import AppContext
-from portal.models import BatchJob, JobState, User, Wanted
+from portal.models import BatchJob, JobState, User, Wanted, new_id
 from portal.services.jobs.ssh_programs import START_S, JobSshProgram
 from portal.services.sessions import nodes, ssh
 from portal.services.sessions.gate import Decision, GateAnswer
 from portal.services.sessions.ssh import SshAdmission
 from portal.services.slurm import certificates, launch
 from portal.services.slurm.placement import node_address, where_it_runs
-from spawner.errors import SpawnerError
+from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 from spawner.ssh.host_key import render_public_key
 
 log = structlog.get_logger(__name__)
 
 NO_TASKS = "SSH can't reach the tasks of an array."
 STARTING = "SSH starts in this job. Connect again in some seconds."
+ANOTHER = "Another program serves SSH in this job now."
 READY = "SSH is ready in this job now. Connect again."
 
 
@@ -82,27 +84,44 @@ def host_key(context: AppContext, job: BatchJob) -> str:
 async def _reach(context: AppContext, job: BatchJob, *, start: bool) -> JobSshProgram:
     """Return the address of the job's program. Raises Conflict with the reason."""
     programs = context.job_ssh
+    if start and programs.find(job.id, job.node) is None:
+        async with context.notifier.listen(job.id) as listener:
+            await _start_and_wait(context, job, listener)
+    if (found := programs.find(job.id, job.node)) is not None:
+        return found
+    raise errors.Conflict(programs.problem(job.id) or STARTING)
+
+
+async def _start_and_wait(context: AppContext, job: BatchJob, listener: Subscription) -> None:
+    """Start the job's program; return once it has reported, has failed, or takes too long."""
+    programs = context.job_ssh
     deadline = asyncio.get_running_loop().time() + START_S
-    async with context.notifier.listen(job.id) as listener:
-        if start and programs.find(job.id, job.node) is None:
-            await _start(context, job)
-        while True:
-            if (found := programs.find(job.id, job.node)) is not None:
-                return found
-            if (problem := programs.problem(job.id)) is not None:
-                raise errors.Conflict(problem)
-            left_s = deadline - asyncio.get_running_loop().time()
-            if not start or left_s <= 0 or not await listener.wait(left_s):
-                raise errors.Conflict(STARTING)
+
+    async def begin(run_id: str, earlier: str | None) -> None:
+        await _begin(context, job, run_id, earlier)
+
+    await programs.start(job.id, new_id(), begin)
+    while programs.find(job.id, job.node) is None and programs.problem(job.id) is None:
+        left_s = deadline - asyncio.get_running_loop().time()
+        if left_s <= 0 or not await listener.wait(left_s):
+            return
 
 
-async def _start(context: AppContext, job: BatchJob) -> None:
-    """Start the job's program; a refusal becomes its problem."""
+async def _begin(context: AppContext, job: BatchJob, run_id: str, earlier: str | None) -> None:
+    """Start a run of the job's program, after the end of an earlier one; a refusal becomes its
+    problem.
+    """
+    programs = context.job_ssh
     try:
-        await context.job_ssh.start(job.id, lambda: launch.step_job_ssh(context, job))
+        if earlier is not None:
+            await launch.end_job_ssh(context, job, earlier)
+        programs.expect(job.id, run_id)
+        await launch.step_job_ssh(context, job, run_id)
     except SpawnerError as error:
         log.info("SSH can't start in a job", job=job.id, error=error.message)
-        context.job_ssh.remove(job.id, f"SSH could not start in this job. {error.message}")
+        may_live = isinstance(error, (LauncherUnavailable, Unreachable))
+        problem = f"SSH could not start in this job. {error.message}"
+        programs.remove(job.id, run_id, problem, may_live=may_live)
 
 
 # --- requests of the program ----------------------------------------------------------------------
@@ -119,38 +138,50 @@ async def authenticated(context: AppContext, batch_job_id: str, secret: str) -> 
 
 
 async def hello(
-    context: AppContext, job: BatchJob, port: int, request: str | None, *, is_tls: bool
+    context: AppContext, job: BatchJob, run_id: str, port: int, request: str | None, *, is_tls: bool
 ) -> str | None:
-    """Record that the job's program listens on `port`; return the certificate that it requests.
+    """Record that this run of the job's program listens on `port`; return the certificate that it
+    requests.
 
     `is_tls`: it has one from an earlier call. Its host is taken from Slurm. Raises Conflict until
-    Slurm reports where the job runs, Gone for a job in which nothing should be started.
+    Slurm reports where the job runs, and for a run that is not the current one: it ends once its
+    connections have. Raises Gone for a job in which nothing should be started.
     """
     nodes.check_wanted(job)
     if not context.settings.session_ssh or job.user.disabled_at is not None:
         raise errors.Gone
     info = await where_it_runs(context, job)
+    _check_current(context, job, run_id)
     name = certificates.name_of(job)
     certificate = certificates.issue_first(context, name, request, info)
     tls_name = name if is_tls or certificate is not None else None
     program = JobSshProgram(info.nodes[0], node_address(context, info), port, tls_name)
-    if context.job_ssh.register(job.id, program):
+    if context.job_ssh.register(job.id, run_id, program):
         context.notifier.notify(job.id)
     return certificate
 
 
-async def certify(context: AppContext, job: BatchJob, request: str) -> str:
+async def certify(context: AppContext, job: BatchJob, run_id: str, request: str) -> str:
     """Return a certificate to replace one that expires soon.
 
     Raises Gone, Conflict, InvalidInput, Unavailable.
     """
     nodes.check_wanted(job)
     info = await where_it_runs(context, job)
+    _check_current(context, job, run_id)
     return certificates.sign(context, certificates.name_of(job), request, info)
 
 
-def report(context: AppContext, job: BatchJob, event: str, message: str) -> None:
-    """Record that the program ends. The message is the user's own, and shown to the owner only."""
-    log.info("node program reports", job=job.id, event_=event, message=message[:200])
-    context.job_ssh.remove(job.id, message if event == "failed" else None)
-    context.notifier.notify(job.id)
+def report(context: AppContext, job: BatchJob, run_id: str, event: str, message: str) -> None:
+    """Record that a run of the program ends; nothing changes if another is current.
+
+    The message is the user's own, and shown to the owner only.
+    """
+    log.info("node program reports", job=job.id, run=run_id, event_=event, message=message[:200])
+    if context.job_ssh.remove(job.id, run_id, message if event == "failed" else None):
+        context.notifier.notify(job.id)
+
+
+def _check_current(context: AppContext, job: BatchJob, run_id: str) -> None:
+    if not context.job_ssh.is_current(job.id, run_id):
+        raise errors.Conflict(ANOTHER)

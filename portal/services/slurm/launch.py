@@ -24,7 +24,7 @@ from portal.errors import (
     SlurmRejected,
     SlurmUnreachable,
 )
-from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob, new_id
+from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob
 from portal.services.catalog.available import availability
 from portal.services.identity import preferences
 from portal.services.limits.user_accounts import NO_ACCOUNT
@@ -190,8 +190,8 @@ async def step_tensorboard(context: AppContext, board: Tensorboard) -> None:
     )
 
 
-async def step_job_ssh(context: AppContext, job: BatchJob) -> None:
-    """Start the program that serves SSH inside a batch job's allocation, with the job's GPUs.
+async def step_job_ssh(context: AppContext, job: BatchJob, run_id: str) -> None:
+    """Start a run of the program that serves SSH in a batch job's allocation, with the job's GPUs.
 
     Raises the spawner's errors.
     """
@@ -199,7 +199,7 @@ async def step_job_ssh(context: AppContext, job: BatchJob) -> None:
         raise ValueError("only a running job can start a step")
     user = await context.launchers.info(job.user.username)
     launch = launch_files.JobSshLaunch(
-        uuid=new_id(),
+        uuid=run_id,
         batch_job_id=job.id,
         secret=derive_job_ssh_secret(context, job),
         portal_url=context.settings.node_url,
@@ -219,6 +219,14 @@ async def step_job_ssh(context: AppContext, job: BatchJob) -> None:
         script=launch_files.job_ssh_script(launch),
         gpus=True,
     )
+
+
+async def end_job_ssh(context: AppContext, job: BatchJob, run_id: str) -> None:
+    """End the step of such a run, which is found by the run's id. Raises the spawner's errors."""
+    if job.job_id is None:
+        raise ValueError("only a running job has steps")
+    await context.fence()
+    await context.launchers.end_step(job.user.username, job.job_id, run_id)
 
 
 async def _prepare_tensorboard(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from portal.models import AccessToken, BatchJob, JobState, User, Wanted
+from portal.models import AccessToken, BatchJob, JobState, User, Wanted, new_id
 from portal.services.slurm.launch import derive_job_ssh_secret
 from spawner.errors import Rejected
 from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER, SshGrant, parse_grant
@@ -23,6 +23,7 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
 PATH = "/user/alice/4711/ssh"
 KEY = render_public_key("the client's")
 HOST = "10.77.0.11"
+FOREIGN = new_id()
 WEBSOCKET = {"Upgrade": "websocket", "Connection": "Upgrade"}
 
 
@@ -32,13 +33,31 @@ class Programs:
     def __init__(self, real: Real) -> None:
         self.real = real
         self.started: list[str] = []
+        self.ended: list[str] = []
+        self.runs: list[str] = []
         self.behave: Callable[[BatchJob], None] = self.listen
 
-    async def step(self, _context: Any, job: BatchJob) -> None:
+    async def step(self, _context: Any, job: BatchJob, run_id: str) -> None:
         self.started.append(job.id)
+        self.runs.append(run_id)
         threading.Thread(target=self.behave, args=(job,)).start()
 
-    def call(self, job: BatchJob, action: str, body: Any, secret: str | None = None) -> Answer:
+    async def end(self, _context: Any, _job: BatchJob, run_id: str) -> None:
+        self.ended.append(run_id)
+
+    def call(
+        self,
+        job: BatchJob,
+        action: str,
+        body: Any,
+        secret: str | None = None,
+        run_id: str | None = None,
+    ) -> Answer:
+        """Send a request as the last run, or as `run_id`; as one that the portal doesn't know if
+        it has started none.
+        """
+        if body is not None:
+            body = {"run_id": run_id or (self.runs or [FOREIGN])[-1], **body}
         given = secret if secret is not None else secret_of(self.real, job)
         headers = {"Authorization": f"Bearer {given}", "Content-Type": "application/json"}
         path = f"/node/jobs/{job.id}/{action}"
@@ -73,6 +92,7 @@ def patch_slurm(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portal.services.jobs.ssh.where_it_runs", find)
     monkeypatch.setattr("portal.services.jobs.ssh.node_address", lambda *_: HOST)
     monkeypatch.setattr("portal.services.slurm.launch.step_job_ssh", programs.step)
+    monkeypatch.setattr("portal.services.slurm.launch.end_job_ssh", programs.end)
 
 
 def headers(token: str) -> dict[str, str]:
@@ -198,12 +218,49 @@ def test_a_program_that_starts_slowly_is_waited_for(
     assert programs.started == [job.id]
 
 
+def test_a_second_run_replaces_the_first_whose_reports_change_nothing(
+    real: Real, programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portal.services.jobs.ssh.START_S", 0.1)
+    monkeypatch.setattr("portal.services.jobs.ssh_programs.GIVEN_UP_S", 0.0)
+    job = real.add_job()
+    _, token = real.add_token("alice", "ssh")
+    programs.behave = lambda _job: None
+    assert gate(real, token).status == 403
+    assert programs.ended == []
+    programs.behave = programs.listen
+    assert gate(real, token).status == 204
+    first, second = programs.runs
+    assert programs.ended == [first]
+    late = {"port": 40999}
+    assert programs.call(job, "hello", late, run_id=first).status == 409
+    assert programs.call(job, "certificate", {"csr": "x"}, run_id=first).status == 409
+    for event in ("failed", "exiting"):
+        gone = {"event": event, "message": "The disk is full."}
+        assert programs.call(job, "report", gone, run_id=first).status == 204
+        assert gate(real, token).one("x-target") == f"{HOST}:40123"
+    assert programs.call(job, "report", gone, run_id=second).status == 204
+    assert gate(real, token).status == 204
+    assert (len(programs.runs), programs.ended) == (3, [first])
+
+
+def test_a_restarted_portal_learns_of_a_program_by_its_report(
+    real: Real, programs: Programs
+) -> None:
+    job = real.add_job()
+    _, token = real.add_token("alice", "ssh")
+    assert programs.call(job, "hello", {"port": 40123}, run_id=FOREIGN).status == 200
+    assert gate(real, token).status == 204
+    assert programs.started == []
+
+
 def test_only_the_jobs_own_program_reports(real: Real, programs: Programs) -> None:
     job, other = real.add_job(), real.add_job(job_id=4712)
     hello = {"port": 40123}
     for secret in ("", "x", secret_of(real, other)):
         assert programs.call(job, "hello", hello, secret).status == 401
     assert programs.call(job, "hello", {"port": 22}).status == 422
+    assert programs.call(job, "hello", hello, run_id="none").status == 422
     assert programs.call(job, "hello", hello).status == 200
     real.update(BatchJob, job.id, wanted=Wanted.STOP)
     assert programs.call(job, "hello", hello).status == 410

@@ -91,6 +91,18 @@ def test_hello_sends_port_and_secret(portal: Portal) -> None:
     assert json.loads(body) == {"port": 40123, "timings": {"bound": "2026-01-01T00:00:00+00:00"}}
 
 
+def test_each_body_contains_the_run(portal: Portal) -> None:
+    portal.answers = [(200, b'{"certificate": "PEM"}')]
+    client = PortalClient(portal.url, "jobs", "abc", SECRET, run_id="run-1")
+    client.hello(40123)
+    client.certificate("a request")
+    client.report("failed", "The disk is full.")
+    client.ask("GET", "ssh/1")
+    *bodies, empty = [body for _, _, _, body in portal.seen]
+    assert [json.loads(body)["run_id"] for body in bodies] == ["run-1"] * 3
+    assert empty == b""
+
+
 def test_a_portal_under_a_path(portal: Portal) -> None:
     portal.answers = [(200, b"{}")]
     home(portal.url + "/cluster/").hello(1)
