@@ -28,6 +28,7 @@ log = structlog.get_logger(__name__)
 
 NO_TASKS = "SSH can't reach the tasks of an array."
 STARTING = "SSH starts in this job. Connect again in some seconds."
+NOT_STARTED = "SSH could not start in this job in time. Connect again in a minute."
 ANOTHER = "Another program serves SSH in this job now."
 READY = "SSH is ready in this job now. Connect again."
 
@@ -113,10 +114,14 @@ async def _begin(context: AppContext, job: BatchJob, run_id: str, earlier: str |
     """
     programs = context.job_ssh
     try:
-        if earlier is not None:
-            await launch.end_job_ssh(context, job, earlier)
-        programs.expect(job.id, run_id)
-        await launch.step_job_ssh(context, job, run_id)
+        async with asyncio.timeout(START_S):
+            if earlier is not None:
+                await launch.end_job_ssh(context, job, earlier)
+            programs.expect(job.id, run_id)
+            await launch.step_job_ssh(context, job, run_id)
+    except TimeoutError:
+        log.warning("the start of SSH in a job takes too long", job=job.id, run=run_id)
+        programs.remove(job.id, run_id, NOT_STARTED, may_live=True)
     except SpawnerError as error:
         log.info("SSH can't start in a job", job=job.id, error=error.message)
         may_live = isinstance(error, (LauncherUnavailable, Unreachable))

@@ -1,5 +1,6 @@
 """SSH into batch jobs at the gate: the program in the job is started by the first connection."""
 
+import asyncio
 import json
 import threading
 import time
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from portal.models import AccessToken, BatchJob, JobState, User, Wanted, new_id
+from portal.services.jobs.ssh import NOT_STARTED
 from portal.services.slurm.launch import derive_job_ssh_secret
 from spawner.errors import Rejected
 from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER, SshGrant, parse_grant
@@ -252,6 +254,27 @@ def test_a_restarted_portal_learns_of_a_program_by_its_report(
     assert programs.call(job, "hello", {"port": 40123}, run_id=FOREIGN).status == 200
     assert gate(real, token).status == 204
     assert programs.started == []
+
+
+def test_a_start_that_hangs_ends_in_time_and_its_step_is_ended_later(
+    real: Real, programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real.add_job()
+    _, token = real.add_token("alice", "ssh")
+    hanging: list[str] = []
+
+    async def hang(_context: Any, _job: BatchJob, run_id: str) -> None:
+        hanging.append(run_id)
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr("portal.services.jobs.ssh.START_S", 0.2)
+    monkeypatch.setattr("portal.services.slurm.launch.step_job_ssh", hang)
+    assert gate(real, token).status == 403
+    assert reason(real, token) == (409, NOT_STARTED)
+    monkeypatch.setattr("portal.services.jobs.ssh.START_S", 20.0)
+    monkeypatch.setattr("portal.services.slurm.launch.step_job_ssh", programs.step)
+    assert gate(real, token).status == 204
+    assert programs.ended == hanging
 
 
 def test_only_the_jobs_own_program_reports(real: Real, programs: Programs) -> None:
