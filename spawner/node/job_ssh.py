@@ -29,7 +29,13 @@ from tornado.web import Application
 
 from spawner.node import workdir
 from spawner.node.environ import terminal_environ
-from spawner.node.portal_client import GIVE_UP_S, OutOfReach, PortalClient, PortalRequestError
+from spawner.node.portal_client import (
+    GIVE_UP_S,
+    NotWanted,
+    OutOfReach,
+    PortalClient,
+    PortalRequestError,
+)
 from spawner.node.ssh.connections import SshConnections
 from spawner.node.ssh.link import SETTING, SshLink
 from spawner.node.ssh.sshd import Sshd
@@ -68,29 +74,31 @@ def main(arguments: list[str]) -> int:
             ca=config.get("portal_ca"),
             run_id=config["uuid"],
         )
-        return _serve_or_report(portal, config)
-    except (workdir.NodeSetupError, LookupError, OSError):
-        log.exception("the configuration can't be read")
-        return 1
+        status = _serve_or_report(portal, config)
+    except (workdir.NodeSetupError, LookupError, OSError, PortalRequestError):
+        log.exception("SSH can't be served")
+        return 1  # the log stays in the folder: the portal reads the reason there
     finally:
-        shutil.rmtree(path.parent, ignore_errors=True)  # nothing else deletes a step's folder
+        path.unlink(missing_ok=True)
+    shutil.rmtree(path.parent, ignore_errors=True)  # nothing else deletes a step's folder
+    return status
 
 
 def _serve_or_report(portal: PortalClient, config: dict[str, Any]) -> int:
+    """Serve SSH to the end; return the exit status. Raise a failure that can't be reported."""
     try:
         asyncio.run(_run(portal, config))
-    except PortalRequestError:
-        log.exception("SSH can't be served")
-        return 1
+    except NotWanted as end:
+        log.info("%s", end)
     except (workdir.NodeSetupError, OSError) as error:
+        if not portal.report("failed", f"SSH could not be served: {error}"):
+            raise
         log.exception("SSH can't be served")
-        portal.report("failed", f"SSH could not be served: {error}")
         return 1
     return 0
 
 
 async def _run(portal: PortalClient, config: dict[str, Any]) -> None:
-    listener = workdir.bind(portal.portal_url, os.environ.get("SLURMD_NODENAME"))
     folder = workdir.node_dir_path(config)
     workdir.create_node_dir(folder)
     os.environ.setdefault("HOME", pwd.getpwuid(os.getuid()).pw_dir)
@@ -99,7 +107,7 @@ async def _run(portal: PortalClient, config: dict[str, Any]) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     try:
-        with listener:
+        with workdir.bind(portal.portal_url, os.environ.get("SLURMD_NODENAME")) as listener:
             is_tls = await _serve(portal, listener, connections, wants_tls=bool(config.get("tls")))
             presence = Presence(portal, listener.getsockname()[1], is_tls)
             await presence.keep(connections, stop)

@@ -169,15 +169,16 @@ class PortalClient:
             try:
                 response = self._send(method, action, body, REQUEST_TIMEOUT_S + held_s)
             except (OSError, http.client.HTTPException, ValueError) as error:
-                trouble = f"{type(error).__name__}: {error}"
+                trouble = _log_change(trouble, f"{type(error).__name__}: {error}")
                 self.sleep(next(pauses))
                 continue
             if response.status == 200:
                 return response
-            trouble = _check_status(response)
+            answer = _check_status(response)
             if response.status == 204:
                 pauses = _pauses()  # The portal held the request, so repeat it at once.
                 continue
+            trouble = _log_change(trouble, answer)
             self.sleep(next(pauses))
         raise OutOfReach(f"the portal could not be reached at {self.portal_url} ({trouble})")
 
@@ -217,6 +218,13 @@ def _check_status(response: PortalResponse) -> str:
     if response.status in (200, 204, 409, 425, 429) or response.status >= 500:
         return f"it returned status {response.status}"
     raise PortalRefused(f"the portal refused the node program with status {response.status}")
+
+
+def _log_change(before: str, trouble: str) -> str:
+    """Log why a request is repeated, unless it is the reason of the attempt before; return it."""
+    if trouble != before:
+        log.info("a request to the portal is repeated: %s", trouble)
+    return trouble
 
 
 def _get_certificate(response: PortalResponse) -> str | None:

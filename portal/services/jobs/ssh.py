@@ -22,12 +22,15 @@ from portal.services.sessions.ssh import SshAdmission
 from portal.services.slurm import certificates, launch
 from portal.services.slurm.placement import node_address, where_it_runs
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
+from spawner.names import remove_invisible
 from spawner.ssh.host_key import render_public_key
 
 log = structlog.get_logger(__name__)
 
 NO_TASKS = "SSH can't reach the tasks of an array."
 STARTING = "SSH starts in this job. Connect again in some seconds."
+LOG_S = 5.0
+LOG_LINES, LOG_CHARS = 5, 400
 NOT_STARTED = "SSH could not start in this job in time. Connect again in a minute."
 ANOTHER = "Another program serves SSH in this job now."
 READY = "SSH is ready in this job now. Connect again."
@@ -105,7 +108,16 @@ async def _start_and_wait(context: AppContext, job: BatchJob, listener: Subscrip
     while programs.find(job.id, job.node) is None and programs.problem(job.id) is None:
         left_s = deadline - asyncio.get_running_loop().time()
         if left_s <= 0 or not await listener.wait(left_s):
+            await _explain_silence(context, job)
             return
+
+
+async def _explain_silence(context: AppContext, job: BatchJob) -> None:
+    """Record the end of the log of a program that has not reported in time."""
+    run_id = context.job_ssh.current_run(job.id)
+    if run_id is not None and (lines := await _read_log(context, job, run_id)):
+        log.warning("SSH in a job does not report", job=job.id, run=run_id, log=lines)
+        context.job_ssh.explain(job.id, run_id, f"{STARTING} Its log ends with: {lines}")
 
 
 async def _begin(context: AppContext, job: BatchJob, run_id: str, earlier: str | None) -> None:
@@ -116,17 +128,44 @@ async def _begin(context: AppContext, job: BatchJob, run_id: str, earlier: str |
     try:
         async with asyncio.timeout(START_S):
             if earlier is not None:
-                await launch.end_job_ssh(context, job, earlier)
+                await _end(context, job, earlier)
             programs.expect(job.id, run_id)
             await launch.step_job_ssh(context, job, run_id)
     except TimeoutError:
         log.warning("the start of SSH in a job takes too long", job=job.id, run=run_id)
         programs.remove(job.id, run_id, NOT_STARTED, may_live=True)
     except SpawnerError as error:
-        log.info("SSH can't start in a job", job=job.id, error=error.message)
+        lines = to_last_lines(error.stderr)
+        log.warning("SSH can't start in a job", job=job.id, error=error.message, log=lines)
         may_live = isinstance(error, (LauncherUnavailable, Unreachable))
         problem = f"SSH could not start in this job. {error.message}"
+        if lines:
+            problem = f"{problem} Its log ends with: {lines}"
         programs.remove(job.id, run_id, problem, may_live=may_live)
+
+
+async def _end(context: AppContext, job: BatchJob, run_id: str) -> None:
+    """End a run that may live, and delete its folder. Raises the spawner's errors."""
+    await launch.end_job_ssh(context, job, run_id)
+    lines = await _read_log(context, job, run_id)
+    log.info("an earlier program for SSH in a job has ended", job=job.id, run=run_id, log=lines)
+    await context.launchers.delete_job_folder(job.user.username, run_id)
+
+
+async def _read_log(context: AppContext, job: BatchJob, run_id: str) -> str:
+    """Return the last lines of a run's log; none if it can't be read."""
+    try:
+        async with asyncio.timeout(LOG_S):
+            return to_last_lines(await launch.read_job_ssh_log(context, job, run_id))
+    except (SpawnerError, TimeoutError) as error:
+        log.info("the log of SSH in a job can't be read", job=job.id, run=run_id, error=str(error))
+        return ""
+
+
+def to_last_lines(text: str) -> str:
+    """Return the end of a log as one bounded line: it may contain anything. Pure."""
+    lines = [remove_invisible(line).strip() for line in text.splitlines()]
+    return " / ".join([line for line in lines if line][-LOG_LINES:])[-LOG_CHARS:]
 
 
 # --- requests of the program ----------------------------------------------------------------------
@@ -182,6 +221,7 @@ def report(context: AppContext, job: BatchJob, run_id: str, event: str, message:
 
     The message is the user's own, and shown to the owner only.
     """
+    message = remove_invisible(message)
     log.info("node program reports", job=job.id, run=run_id, event_=event, message=message[:200])
     if context.job_ssh.remove(job.id, run_id, message if event == "failed" else None):
         context.notifier.notify(job.id)

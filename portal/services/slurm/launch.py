@@ -49,6 +49,7 @@ from spawner.slurm.model import JobSpec, Resources
 log = structlog.get_logger(__name__)
 
 MAX_PATH = 4000
+LOG_TAIL_BYTES = 4096
 SURELY_AWAY = timedelta(seconds=20)
 NOTHING_STARTED = "Slurm is not responding, so nothing was started. Try again in a minute."
 
@@ -227,6 +228,18 @@ async def end_job_ssh(context: AppContext, job: BatchJob, run_id: str) -> None:
         raise ValueError("only a running job can start a step")
     await context.fence()
     await context.launchers.end_step(job.user.username, job.job_id, run_id)
+
+
+async def read_job_ssh_log(context: AppContext, job: BatchJob, run_id: str) -> str:
+    """Return the end of the log of such a run, empty if there is none. Raises the spawner's errors.
+
+    The log is the user's own: any text.
+    """
+    path = f"{run_id}/stderr.log"
+    data, _, _ = await context.launchers.read(
+        job.user.username, path, -LOG_TAIL_BYTES, LOG_TAIL_BYTES
+    )
+    return data.decode(errors="replace")
 
 
 async def _prepare_tensorboard(

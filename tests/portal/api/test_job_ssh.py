@@ -15,6 +15,7 @@ from portal.models import AccessToken, BatchJob, JobState, User, Wanted, new_id
 from portal.services.jobs.ssh import NOT_STARTED
 from portal.services.slurm.launch import derive_job_ssh_secret
 from spawner.errors import Rejected
+from spawner.launcher.pool import LauncherPool
 from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER, SshGrant, parse_grant
 from spawner.ssh.host_key import render_public_key
 from tests.servers.gate_portal import Real, problem, real_portal
@@ -37,6 +38,8 @@ class Programs:
         self.started: list[str] = []
         self.ended: list[str] = []
         self.runs: list[str] = []
+        self.logs: dict[str, str] = {}
+        self.deleted: list[tuple[str, str]] = []
         self.behave: Callable[[BatchJob], None] = self.listen
 
     async def step(self, _context: Any, job: BatchJob, run_id: str) -> None:
@@ -46,6 +49,12 @@ class Programs:
 
     async def end(self, _context: Any, _job: BatchJob, run_id: str) -> None:
         self.ended.append(run_id)
+
+    async def read_log(self, _context: Any, _job: BatchJob, run_id: str) -> str:
+        return self.logs.get(run_id, "")
+
+    async def delete(self, username: str, run_id: str) -> None:
+        self.deleted.append((username, run_id))
 
     def call(
         self,
@@ -95,6 +104,8 @@ def patch_slurm(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portal.services.jobs.ssh.node_address", lambda *_: HOST)
     monkeypatch.setattr("portal.services.slurm.launch.step_job_ssh", programs.step)
     monkeypatch.setattr("portal.services.slurm.launch.end_job_ssh", programs.end)
+    monkeypatch.setattr("portal.services.slurm.launch.read_job_ssh_log", programs.read_log)
+    monkeypatch.setattr(LauncherPool, "delete_job_folder", programs.delete)
 
 
 def headers(token: str) -> dict[str, str]:
@@ -198,11 +209,15 @@ def test_a_step_that_slurm_refuses_gives_the_reason(
     _, token = real.add_token("alice", "ssh")
 
     async def refuse(*_: Any) -> None:
-        raise Rejected("busy", "Slurm refused the step.")
+        raise Rejected("busy", "Slurm refused the step.", stderr="srun: error: no \x07room\n")
 
     monkeypatch.setattr("portal.services.slurm.launch.step_job_ssh", refuse)
     assert gate(real, token).status == 403
-    assert reason(real, token) == (409, "SSH could not start in this job. Slurm refused the step.")
+    assert reason(real, token) == (
+        409,
+        "SSH could not start in this job. Slurm refused the step. "
+        "Its log ends with: srun: error: no room",
+    )
 
 
 def test_a_program_that_starts_slowly_is_waited_for(
@@ -234,6 +249,7 @@ def test_a_second_run_replaces_the_first_whose_reports_change_nothing(
     assert gate(real, token).status == 204
     first, second = programs.runs
     assert programs.ended == [first]
+    assert programs.deleted == [("alice", first)]
     late = {"port": 40999}
     assert programs.call(job, "hello", late, run_id=first).status == 409
     assert programs.call(job, "certificate", {"csr": "x"}, run_id=first).status == 409
@@ -254,6 +270,28 @@ def test_a_restarted_portal_learns_of_a_program_by_its_report(
     assert programs.call(job, "hello", {"port": 40123}, run_id=FOREIGN).status == 200
     assert gate(real, token).status == 204
     assert programs.started == []
+
+
+def test_a_program_that_does_not_report_shows_the_end_of_its_log(
+    real: Real, programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portal.services.jobs.ssh.START_S", 0.1)
+    job = real.add_job()
+    _, token = real.add_token("alice", "ssh")
+
+    def crash(_job: BatchJob) -> None:
+        lines = ["Traceback", f"  {'x' * 1000}", "", "Import\x1b[31mError: no \u202etornado"]
+        programs.logs[programs.runs[-1]] = "\n".join(lines)
+
+    programs.behave = crash
+    assert gate(real, token).status == 403
+    status, detail = reason(real, token)
+    shown = "SSH starts in this job. Connect again in some seconds. Its log ends with: x"
+    assert (status, detail.startswith(shown)) == (409, True)
+    assert detail.endswith(" / Import[31mError: no tornado")
+    assert len(detail) < 600
+    programs.listen(job)
+    assert gate(real, token).status == 204
 
 
 def test_a_start_that_hangs_ends_in_time_and_its_step_is_ended_later(

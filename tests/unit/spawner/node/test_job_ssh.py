@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from spawner.node import job_ssh
 from spawner.node.job_ssh import IDLE_S, Presence
 from spawner.node.portal_client import GIVE_UP_S, OutOfReach, PortalResponse
 
@@ -86,3 +91,39 @@ async def test_keep_stays_when_the_portal_may_want_it(status: int) -> None:
 async def test_keep_gives_up_a_portal_that_stays_away() -> None:
     stay = Stay(AnsweringPortal(None), SimpleNamespace(count=1, opened=1))
     assert GIVE_UP_S < await stay.run() <= GIVE_UP_S + STEP_S
+
+
+@pytest.fixture
+def config() -> Iterator[Path]:
+    """Yield the configuration of a run whose portal is at a closed port."""
+    with TemporaryDirectory() as folder:  # a short path, as for sockets
+        file = Path(folder) / "run" / "config.json"
+        file.parent.mkdir()
+        fields = {
+            "uuid": "11111111-2222-4333-8444-555555555555",
+            "batch_job_id": "job",
+            "secret": "a secret",
+            "portal_url": "http://127.0.0.1:1",
+            "runtime_dir_prefix": f"{folder}/node-",
+        }
+        file.touch(0o600)
+        file.write_text(json.dumps(fields))
+        (file.parent / "stderr.log").write_text("the log")
+        yield file
+
+
+def test_a_run_that_fails_leaves_its_log_for_the_portal(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_ssh, "HELLO_S", 0.1)
+    assert job_ssh.main([str(config)]) == 1
+    assert [file.name for file in config.parent.iterdir()] == ["stderr.log"]
+
+
+def test_a_run_that_ends_leaves_nothing(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def end(*_: Any) -> None:
+        pass
+
+    monkeypatch.setattr(job_ssh, "_run", end)
+    assert job_ssh.main([str(config)]) == 0
+    assert not config.parent.exists()

@@ -151,6 +151,16 @@ def test_204_is_asked_again_at_once(portal: Portal) -> None:
     assert pauses.asked == []
 
 
+def test_the_reason_of_repeated_requests_is_logged_once(
+    portal: Portal, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "portal")
+    portal.answers = [(409, b""), (409, b""), (503, b""), (200, b"{}")]
+    home(portal.url, Pauses()).hello(40123)
+    statuses = [record.getMessage()[-3:] for record in caplog.records]
+    assert statuses == ["409", "503"]
+
+
 def test_unreachable_portal_raises_after_giving_up() -> None:
     pauses = Pauses()
     with pytest.raises(OutOfReach, match="could not be reached"):
