@@ -8,7 +8,7 @@ ssh's bytes both ways. Beside it are
     token        your access token with the permission "SSH", in a file that only you can read;
                  the variable PORTAL_TOKEN takes precedence
     id_ed25519   your key for all sessions, created when it is missing
-    known_hosts  the key of each session, as the portal states it
+    known_hosts  the key of each session, as the portal states it; known_hosts.lock protects it
 
 The command line `dsp` contains this file, too, and keeps its key and known_hosts in a folder of its
 own. Python 3.8 or later, standard library only. For OpenSSH on Linux, macOS and Windows.
@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import errno
 import hashlib
 import ipaddress
 import json
@@ -28,14 +30,22 @@ import ssl
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import SplitResult, urlsplit
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 FOLDER = Path(__file__).resolve().parent
 KEY = "id_ed25519"
 KNOWN_HOSTS = "known_hosts"
+LOCK = "known_hosts.lock"
+LOCK_S = 10
 CHUNK_BYTES = 64 * 1024
 HEAD_BYTES = 64 * 1024
 TOKEN_CHARS = 1000
@@ -184,14 +194,61 @@ def remember(folder: Path, host: str, host_key: str) -> None:
     if not re.fullmatch(r"[a-z0-9-]+ [A-Za-z0-9+/=]+", host_key):
         raise ConnectionRefusal("The portal did not state the session's key.")
     file, line = folder / KNOWN_HOSTS, f"{host} {host_key}"
-    lines = file.read_text("utf-8").splitlines() if file.exists() else []
-    if line in lines:
-        return
-    others = [other for other in lines if other.split(" ")[0] != host]
-    fresh = folder / f".known_hosts-{secrets.token_hex(8)}"
-    fresh.touch(0o600, exist_ok=False)
-    fresh.write_text("\n".join([*others, line, ""]), "utf-8")
-    fresh.replace(file)
+    with locked(folder / LOCK):  # several ssh may start at once
+        lines = file.read_text("utf-8").splitlines() if file.exists() else []
+        if line in lines:
+            return
+        others = [other for other in lines if other.split(" ")[0] != host]
+        fresh = folder / f".known_hosts-{secrets.token_hex(8)}"
+        fresh.touch(0o600, exist_ok=False)
+        fresh.write_text("\n".join([*others, line, ""]), "utf-8")
+        fresh.replace(file)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock file, which is created and stays. Raises ConnectionRefusal, OSError."""
+    path.touch(0o600)
+    deadline = time.monotonic() + LOCK_S
+    with path.open("r+b") as file:
+        while not try_lock(file.fileno()):
+            if time.monotonic() > deadline:
+                raise ConnectionRefusal(f"Another program holds {path}")
+            time.sleep(0.02)
+        try:
+            yield
+        finally:
+            unlock(file.fileno())
+
+
+if sys.platform == "win32":
+
+    def try_lock(descriptor: int) -> bool:
+        """Lock the first byte of a file; return False if another process has."""
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+
+    def unlock(descriptor: int) -> None:
+        """Release the lock of `try_lock`."""
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+
+    def try_lock(descriptor: int) -> bool:
+        """Lock a file, if its file system has locks; return False if another process has."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:  # Lustre's default is ENOSYS, that of NFS without lockd ENOLCK
+            return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
+        return True
+
+    def unlock(descriptor: int) -> None:
+        """Release the lock of `try_lock`."""
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 # --- the websocket (RFC 6455) ---------------------------------------------------------------------

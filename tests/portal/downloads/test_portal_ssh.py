@@ -2,16 +2,21 @@
 
 import ast
 import asyncio
+import errno
+import fcntl
 import os
 import stat
 import sys
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import WSMsgType, web
 
+from portal.downloads import portal_ssh
 from spawner.ssh.grant import HOST_KEY_HEADER, KEY_HEADER, parse_public_key
 from spawner.ssh.host_key import render_public_key
 from tests.paths import CHECKOUT
@@ -160,6 +165,38 @@ async def test_a_cut_connection_ends_the_program_with_the_reason(laptop: Laptop)
     process.stdin.write(b"cut")
     assert await asyncio.wait_for(process.wait(), 60) == 1
     assert await process.stderr.read() == b"portal: The access token was revoked.\n"
+
+
+def test_keys_that_are_written_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    hosts = [f"s{number}.portal" for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda host: portal_ssh.remember(tmp_path, host, HOST_KEY), hosts))
+    lines = (tmp_path / "known_hosts").read_text().splitlines()
+    assert sorted(lines) == sorted(f"{host} {HOST_KEY}" for host in hosts)
+
+
+def test_a_key_is_written_once_no_other_program_has_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(portal_ssh, "LOCK_S", 0.1)
+    with (
+        portal_ssh.locked(tmp_path / portal_ssh.LOCK),
+        pytest.raises(portal_ssh.ConnectionRefusal, match="Another program"),
+    ):
+        portal_ssh.remember(tmp_path, "s1.portal", HOST_KEY)
+    portal_ssh.remember(tmp_path, "s1.portal", HOST_KEY)
+    assert stat.S_IMODE((tmp_path / portal_ssh.LOCK).stat().st_mode) == 0o600
+
+
+def test_a_file_system_without_locks_is_used_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.ENOSYS, "not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    portal_ssh.remember(tmp_path, "s1.portal", HOST_KEY)
+    assert (tmp_path / "known_hosts").read_text() == f"s1.portal {HOST_KEY}\n"
 
 
 async def test_a_lost_connection_ends_the_program(laptop: Laptop) -> None:
