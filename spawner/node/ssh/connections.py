@@ -51,17 +51,19 @@ class SshConnections:
     sshd: Sshd
     opened: int = 0
     """The number of all connections so far."""
+    _admitted: set[str] = field(default_factory=set)
+    """The grants of connections that are admitted, but not open yet."""
     _open: defaultdict[str, set[Close]] = field(default_factory=lambda: defaultdict(set))
     _watched: set[str] = field(default_factory=set)
     _used: dict[str, float] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
-        """Return the number of open connections."""
-        return sum(map(len, self._open.values()))
+        """Return the number of connections that are open, or admitted and about to be."""
+        return len(self._admitted) + sum(map(len, self._open.values()))
 
     def admit(self, path: str, text: str) -> SshGrant:
-        """Return the grant of a request, which is valid once.
+        """Return the grant of a request, which is valid once and counts until `release` or `keep`.
 
         Raises BadGrant, BadKey, and SshRefusal if there is no sshd or no room.
         """
@@ -75,11 +77,17 @@ class SshConnections:
             raise SshRefusal(501, NO_SSHD)
         if self.count >= MAX_CONNECTIONS:
             raise SshRefusal(429, FULL)
+        self._admitted.add(text)
         return grant
 
+    def release(self, text: str) -> None:
+        """Count the request with this grant no longer, if its connection has not been opened."""
+        self._admitted.discard(text)
+
     @contextlib.contextmanager
-    def keep(self, token_id: str, close: Close) -> Iterator[None]:
-        """Count a connection within the block; `close` is called when it must end."""
+    def keep(self, token_id: str, text: str, close: Close) -> Iterator[None]:
+        """Count the connection of a grant within the block; `close` is called when it must end."""
+        self.release(text)
         self._open[token_id].add(close)
         self.opened += 1
         try:

@@ -31,6 +31,7 @@ class SshLink(WebSocketHandler):
     """GET with a grant: one SSH connection, its bytes in binary messages."""
 
     _grant: SshGrant
+    _text: str
     _ssh: SshProcess | None = None
 
     @property
@@ -42,8 +43,8 @@ class SshLink(WebSocketHandler):
     async def get(self, *args: Any, **kwargs: Any) -> None:
         """Accept the connection, or send a JSON object with the reason."""
         try:
-            text = self.request.headers.get(HEADER, "")
-            self._grant = self.connections.admit(self.request.path, text)
+            self._text = self.request.headers.get(HEADER, "")
+            self._grant = self.connections.admit(self.request.path, self._text)
         except (BadGrant, BadKey) as error:
             log.warning("an SSH connection was refused: %s", error)
             raise HTTPError(403) from error
@@ -51,7 +52,10 @@ class SshLink(WebSocketHandler):
             self.set_status(refusal.status)
             self.finish({"detail": str(refusal)})
             return
-        await super().get(*args, **kwargs)
+        try:
+            await super().get(*args, **kwargs)  # to the end of the connection
+        finally:
+            self.connections.release(self._text)
 
     async def open(self, *_args: str, **_kwargs: str) -> None:
         """Start sshd; messages wait for the end of this method."""
@@ -87,7 +91,7 @@ class SshLink(WebSocketHandler):
 
         try:
             with (
-                self.connections.keep(self._grant.token_id, cut),
+                self.connections.keep(self._grant.token_id, self._text, cut),
                 contextlib.suppress(OSError, WebSocketClosedError),
             ):
                 while chunk := await ssh.reader.read(CHUNK_BYTES):

@@ -170,6 +170,33 @@ async def test_connections_are_limited(node: Node, monkeypatch: pytest.MonkeyPat
         assert await socket.receive_bytes() == b"again"
 
 
+async def test_connections_that_are_being_opened_count(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, start = asyncio.Event(), Sshd.start
+
+    async def start_slowly(self: Sshd, public_key: str) -> sshd.SshProcess:
+        await go.wait()
+        return await start(self, public_key)
+
+    monkeypatch.setattr(Sshd, "start", start_slowly)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
+    async with await node.connect(), await node.connect():
+        assert (await node.refusal(node.grant()))[0] == 429
+        go.set()
+        await until(lambda: (node.folder / "ssh").exists() and len(_keys(node)) == 2)
+        assert node.ssh.count == 2
+    await until(lambda: node.ssh.count == 0, "both have ended")
+
+
+async def test_a_request_that_opens_no_connection_leaves_room(node: Node) -> None:
+    refused = {**node.grant(), "Origin": "https://evil.example"}
+    assert (await node.refusal(refused))[0] == 403
+    async with node.http.get(node.url(), headers=node.grant()) as answer:
+        assert answer.status == 400
+    assert node.ssh.count == 0
+
+
 def _keys(node: Node) -> list[Path]:
     return list((node.folder / "ssh").glob("key-*"))
 
