@@ -36,6 +36,7 @@ from spawner.node.jupyter import (
     ssh_link,
     terminal_link,
 )
+from spawner.node.jupyter.body_limit import LoginFirst
 from spawner.node.jupyter.idle import Kernels
 from spawner.node.jupyter.imports import import_singleuser
 from spawner.node.jupyter.outputs import handlers as output_handlers
@@ -166,6 +167,13 @@ class NodeServer(ServerApp):  # type: ignore[misc]
         apps: SessionApps = self.web_app.settings[app_control.SETTING]
         await asyncio.gather(apps.stop_all(), self._write_outputs())
         await super().cleanup_extensions()
+
+    def init_httpserver(self) -> None:
+        """Create the HTTP server, with a limit for requests without a login."""
+        super().init_httpserver()
+        self.http_server.request_callback = LoginFirst(
+            self.web_app, lambda: str(self.identity_provider.hub_auth.cookie_name)
+        )
 
     def _find_http_port(self) -> None:
         """Use the port of the bound socket."""
