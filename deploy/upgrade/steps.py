@@ -110,13 +110,14 @@ class Upgrade:
         system.write_files(system.files(self.plan.site), self.installed.root)
         if self.journal.has_settings:
             new_settings.put(self.journal.config, self.store.folder)
+        # A boot after the links have changed starts the new version, whatever this run does then.
+        self.journal = self.store.record(self.journal, served=True)
         for change in self.journal.links:
             _point(change.link, change.after)
         services.reload_units()
 
     def _start(self) -> None:
         _report("Start of the portal and JupyterHub.")
-        self.journal = self.store.record(self.journal, served=True)
         services.start(restart_front=self._is_front_unit_changed())
 
     def _wait_until_healthy(self) -> None:

@@ -216,7 +216,8 @@ def run_until_killed(machine: Machine, at: int) -> None:
         (1, UpgradeStep.BACKUP),
         (3, UpgradeStep.MIGRATE),
         (4, UpgradeStep.SWITCH),
-        (5, UpgradeStep.START),
+        (5, UpgradeStep.SWITCH),
+        (6, UpgradeStep.START),
         (7, UpgradeStep.HEALTH),
     ],
 )
@@ -308,6 +309,28 @@ def test_a_rollback_restores_the_former_settings(machine: Machine) -> None:
         machine.begin(has_settings=True).finish()
     assert machine.config.read_text() == before
     assert [path.name for path in machine.config.parent.glob("*portal.toml*")] == ["portal.toml"]
+
+
+def test_what_was_written_after_a_boot_in_the_switch_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgresql_url: str
+) -> None:
+    """After a loss of power the boot starts the new version, and no step of the upgrade has."""
+    fill(postgresql_url)
+    with played_machine(tmp_path, monkeypatch, database_url=postgresql_url) as machine:
+        upgrade = machine.begin()
+        with pytest.MonkeyPatch.context() as patched, pytest.raises(Killed):
+            patched.setattr("deploy.upgrade.steps.services.reload_units", kill)
+            patched.setattr(Upgrade, "_roll_back", lambda _self, cause, _step: cause)
+            upgrade.finish()
+        assert machine.current == machine.new
+        fail_stop(machine, monkeypatch)
+        with pytest.raises(RolledBack, match="What the new version wrote is in"):
+            machine.resume().finish()
+        assert list_backups(machine)[0].startswith("before-rollback-")
+
+
+def kill() -> None:
+    raise Killed
 
 
 def test_what_the_new_version_wrote_to_postgresql_is_kept(
