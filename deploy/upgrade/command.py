@@ -15,11 +15,11 @@ from typing import Annotated
 import typer
 
 from deploy import runtime, system, version_folder
-from deploy.upgrade import UpgradeRefused, new_settings, precheck, release
+from deploy.upgrade import UpgradeIncomplete, UpgradeRefused, new_settings, precheck, release
 from deploy.upgrade.installed import PresentInstallation, find_installed
 from deploy.upgrade.journal import FOLDER, Journal, JournalStore, Listen
 from deploy.upgrade.plan import Plan, begin, build_plan
-from deploy.upgrade.steps import RollbackFailed, RolledBack, Upgrade
+from deploy.upgrade.steps import RolledBack, Upgrade
 from deploy.version_folder import InstallRefused
 from portal import __version__
 from portal.backup.archive import BackupError
@@ -31,6 +31,10 @@ from portal.startup import StartRefused
 
 ROLLED_BACK, INCOMPLETE = 3, 4
 CONFIG = "PORTAL_CONFIG"
+CONTINUE = (
+    "The interrupted upgrade can't be continued, and the portal may be stopped. Remove the cause, "
+    "then run `portal upgrade` again."
+)
 REFUSALS = (
     *(UpgradeRefused, InstallRefused, system.SystemFilesRefused, BackupError, StartRefused),
     OSError,
@@ -71,7 +75,7 @@ def upgrade(
     in use. After an interruption, run the command again. Needs root.
 
     Exits with 0 if the new version runs, 1 if nothing was changed, 2 for invalid settings, 3 after
-    a rollback, and 4 if the rollback failed.
+    a rollback, and 4 if the rollback failed or an interrupted upgrade can't be continued.
     """
     os.umask(0o022)  # folders of the package are for all accounts
     listeners = (listen, listen_notebooks, listen_tensorboards)
@@ -83,7 +87,7 @@ def upgrade(
             _hand_over(target, _repeat_options(settings, listeners, check=check))
     except SettingsError as error:
         raise print_settings_error(error) from error
-    except RollbackFailed as error:
+    except UpgradeIncomplete as error:
         raise _refuse(error, INCOMPLETE) from error
     except RolledBack as error:
         raise _refuse(error, ROLLED_BACK) from error
@@ -163,15 +167,28 @@ def _resume(journal: Journal, own: Path, store: JournalStore, *, check: bool) ->
             f"An upgrade to version {journal.new_version} was interrupted. Run `portal upgrade` to "
             "finish it."
         )
-    if journal.new != own:
-        _hand_over(journal.new, [])
-    typer.echo(
-        f"An upgrade to version {journal.new_version} was interrupted in the step “{journal.step}”."
-    )
+    try:
+        if journal.new != own:
+            _hand_over(journal.new, [])
+        typer.echo(
+            f"An upgrade to version {journal.new_version} was interrupted in the step "
+            f"“{journal.step}”."
+        )
+        plan = _build_plan_again(journal)
+    except SettingsError as error:
+        print_settings_error(error)
+        raise UpgradeIncomplete(CONTINUE) from error
+    except REFUSALS as error:
+        raise UpgradeIncomplete(f"{error} {CONTINUE}") from error
+    _finish(Upgrade(plan, store, journal))
+
+
+def _build_plan_again(journal: Journal) -> Plan:
+    """Return the plan of an interrupted upgrade. Raises SettingsError, and REFUSALS."""
     staged = new_settings.locate_staged(journal.config)
     settings = _load_settings(staged if journal.has_settings else journal.config)
     installed = PresentInstallation(journal.old, journal.config, journal.accounts)
-    _finish(Upgrade(build_plan(installed, settings, journal.listen, journal.new), store, journal))
+    return build_plan(installed, settings, journal.listen, journal.new)
 
 
 def _run(

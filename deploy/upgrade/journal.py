@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deploy import system
-from deploy.upgrade import UpgradeRefused
+from deploy.upgrade import UpgradeIncomplete, UpgradeRefused
 
 FOLDER = Path("/var/lib/portal-upgrade")
 Listen = tuple[str | None, str | None, str | None]
@@ -106,13 +106,13 @@ class JournalStore:
             os.close(held)
 
     def read(self) -> Journal | None:
-        """Return the journal of an upgrade that hasn't ended. Raises UpgradeRefused."""
+        """Return the journal of an upgrade that hasn't ended. Raises UpgradeIncomplete."""
         try:
             return Journal.model_validate_json(self.file.read_bytes())
         except FileNotFoundError:
             return None
         except (OSError, ValidationError) as error:
-            raise UpgradeRefused(
+            raise UpgradeIncomplete(
                 f"{self.file} can't be read by this version: run the `portal upgrade` of the "
                 "virtualenv that it names as `new`."
             ) from error

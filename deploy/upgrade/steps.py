@@ -15,7 +15,14 @@ from pathlib import Path
 import typer
 
 from deploy import system, version_folder
-from deploy.upgrade import UpgradeRefused, database, health, new_settings, services
+from deploy.upgrade import (
+    UpgradeIncomplete,
+    UpgradeRefused,
+    database,
+    health,
+    new_settings,
+    services,
+)
 from deploy.upgrade.installed import PresentInstallation
 from deploy.upgrade.journal import Journal, JournalStore, UpgradeStep, read_file
 from deploy.upgrade.plan import Plan
@@ -29,7 +36,7 @@ class RolledBack(UpgradeRefused):
     """A step failed, and the old version runs again."""
 
 
-class RollbackFailed(UpgradeRefused):
+class RollbackFailed(UpgradeIncomplete):
     """Neither version runs; the next run continues the rollback."""
 
 

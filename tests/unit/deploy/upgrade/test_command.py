@@ -16,6 +16,8 @@ from deploy.upgrade.journal import JournalStore, UpgradeStep
 from deploy.upgrade.release import locate, read_release
 from deploy.upgrade.steps import RollbackFailed, RolledBack
 from portal.__main__ import app
+from portal.backup.archive import BackupError
+from portal.config.settings import SettingsError
 from tests.unit.deploy.upgrade.test_journal import make_journal
 from tests.unit.deploy.upgrade.test_release import make_wheel
 
@@ -88,8 +90,39 @@ def test_an_interrupted_upgrade_is_left_to_the_version_that_began_it(
 def test_a_new_version_that_is_missing_is_reported(store: JournalStore) -> None:
     store.record(make_journal(new=Path("/nowhere")))
     code, output = run()
-    assert code == 1
+    assert code == 4
     assert "/nowhere/bin/python -I -m portal upgrade can't be run" in output
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (SettingsError([("public_url", "is missing")]), "public_url: is missing"),
+        (BackupError("The state folder is gone."), "The state folder is gone."),
+        (OSError(28, "No space left on device"), "No space left on device"),
+    ],
+)
+def test_an_interrupted_upgrade_that_cannot_be_continued_is_incomplete(
+    store: JournalStore, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    """The portal may be stopped, so this is not the status of a refusal that changed nothing."""
+    store.record(make_journal(new=Path(sys.prefix).resolve(), step=UpgradeStep.MIGRATE))
+
+    def fail(_config: Path) -> None:
+        raise error
+
+    monkeypatch.setattr(command, "_load_settings", fail)
+    code, output = run()
+    assert code == 4
+    assert "was interrupted in the step “migrate”" in output
+    assert reason in output
+    assert "then run `portal upgrade` again" in output
+
+
+def test_a_journal_that_cannot_be_read_is_incomplete(store: JournalStore) -> None:
+    store.file.write_text("{}")
+    code, output = run()
+    assert (code, "can't be read by this version" in output) == (4, True)
 
 
 def test_the_version_in_use_needs_a_wheel(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
