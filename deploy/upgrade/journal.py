@@ -48,8 +48,11 @@ class LinkChange(BaseModel):
 
 
 class Journal(BaseModel):
-    """An upgrade in progress. `step` is the one that has begun, `served` whether the new version
-    may have served requests.
+    """An upgrade in progress.
+
+    `step` is the one that has begun, `served` whether the new version may have served requests.
+    `restoring`: a rollback has begun to restore the backup; `kept` is another one, of what the new
+    version wrote.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -70,6 +73,8 @@ class Journal(BaseModel):
     created: tuple[Path, ...] = ()
     has_settings: bool = False
     backup: Path | None = None
+    restoring: bool = False
+    kept: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -161,7 +162,8 @@ class Upgrade:
 
     def _undo(self) -> str:
         """Undo all steps; return a sentence about the database."""
-        self._record_rollback()
+        is_resumed = self.journal.step is UpgradeStep.ROLLBACK
+        self._record_rollback(step=UpgradeStep.ROLLBACK)
         journal = self.journal
         services.stop()
         # Before the database: a boot in between starts the old version, which refuses the newer
@@ -175,18 +177,21 @@ class Upgrade:
             _point(change.link, change.before)
         services.reload_units()
         kept = self._restore_database()
-        services.start(restart_front=FRONT_UNIT in written)
+        # A rollback that was interrupted may have written nginx's unit, and not restarted nginx.
+        services.start(restart_front=is_resumed or FRONT_UNIT in written)
         health.wait_until_healthy(self.settings, self.wait_s)
         self._end()
         return kept
 
-    def _record_rollback(self) -> None:
-        """Record that the rollback begins, unless the disk is full.
+    def _record_rollback(self, **changes: Any) -> None:
+        """Record how far the rollback is, unless the disk is full.
 
-        Without the record, a rollback that is killed begins with the step that failed.
+        Without the record, a rollback that is killed begins with the step that failed, or doesn't
+        name a backup.
         """
+        self.journal = self.journal.model_copy(update=changes)
         try:
-            self.journal = self.store.record(self.journal, step=UpgradeStep.ROLLBACK)
+            self.journal = self.store.record(self.journal)
         except OSError as error:
             _report(f"{self.store.file} can't be written: {error.strerror}.")
 
@@ -200,22 +205,29 @@ class Upgrade:
         What the new version wrote is kept: by the restore itself for SQLite, and in a backup for
         PostgreSQL.
         """
-        journal = self.journal
-        if database.load_schema(self.settings).revision == journal.old_revision:
-            return ""
-        if journal.backup is None:
+        if database.load_schema(self.settings).revision == self.journal.old_revision:
+            return self._describe_restore() if self.journal.restoring else ""
+        backup = self.journal.backup
+        if backup is None:
             raise UpgradeRefused(
                 "The database was changed before the backup: restore an earlier backup."
             )
-        kept = ""
-        if journal.served:
-            kept = " What the new version wrote is beside the database, as ….before-restore-…."
-        if journal.served and sqlite_file(self.settings.database) is None:
+        is_file = sqlite_file(self.settings.database) is not None
+        if self.journal.served and not is_file and self.journal.kept is None:
             file = database.name_backup(self.plan.backup_dir, "before-rollback")
-            database.back_up(self.settings, journal.config, file)
-            kept = f" What the new version wrote is in {file}."
-        _report(f"Restore of {journal.backup}.")
-        database.restore(self.settings, journal.config, journal.backup, journal.old)
+            database.back_up(self.settings, self.journal.config, file)
+            self._record_rollback(kept=file)
+        _report(f"Restore of {backup}.")
+        self._record_rollback(restoring=True)
+        database.restore(self.settings, self.journal.config, backup, self.journal.old)
+        return self._describe_restore()
+
+    def _describe_restore(self) -> str:
+        journal, kept = self.journal, ""
+        if journal.kept is not None:
+            kept = f" What the new version wrote is in {journal.kept}."
+        elif journal.served:
+            kept = " What the new version wrote is beside the database, as ….before-restore-…."
         return f" The database was restored from {journal.backup}; all users log in again.{kept}"
 
 

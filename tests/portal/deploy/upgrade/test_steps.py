@@ -50,8 +50,15 @@ def machine(tmp_path: Path, older: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield found
 
 
-def check_old(machine: Machine, rows: Rows, files: dict[str, bytes], *, restored: bool) -> None:
-    """Check that everything is as it was before the upgrade."""
+def check_old(
+    machine: Machine,
+    rows: Rows,
+    files: dict[str, bytes],
+    *,
+    restored: bool,
+    front: str = "reload-or-restart",
+) -> None:
+    """Check that everything is as it was before the upgrade; `front`: how nginx reads it."""
     revision, found = machine.rows()
     assert revision == OLD
     if restored:
@@ -63,7 +70,7 @@ def check_old(machine: Machine, rows: Rows, files: dict[str, bytes], *, restored
     assert machine.command == machine.old / "bin/portal"
     assert machine.settings.runtime_dir.readlink().name == "runtime-before"
     assert not (machine.root / "opt/portal-app").exists()
-    assert machine.calls[-2:] == [f"start {UNITS}", "reload-or-restart portal-nginx.service"]
+    assert machine.calls[-2:] == [f"start {UNITS}", f"{front} portal-nginx.service"]
     assert machine.store.read() is None
 
 
@@ -253,9 +260,32 @@ def test_a_rollback_that_fails_is_continued_by_the_next_run(machine: Machine) ->
     resumed = machine.resume()
     assert resumed.journal.step is UpgradeStep.ROLLBACK
     machine.broken.clear()
-    with pytest.raises(RolledBack, match="runs again"):
+    with pytest.raises(RolledBack, match="runs again") as error:
         resumed.finish()
-    check_old(machine, rows, files, restored=True)
+    assert "restored from" in str(error.value)
+    assert list_backups(machine)[0] in str(error.value)
+    check_old(machine, rows, files, restored=True, front="restart")
+
+
+def test_an_interrupted_rollback_leaves_the_former_nginx_running(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The unit is back already when the rollback is continued, and nginx runs as the new one."""
+    unit = machine.root / "etc/systemd/system/portal-nginx.service"
+    former = unit.read_text() + "# of the version before\n"
+    unit.write_text(former)
+    _, rows = machine.rows()
+    files = machine.files()
+    machine.broken.add(machine.new.name)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Upgrade, "_restore_database", lambda _self: kill())
+        with pytest.raises(RollbackFailed):
+            machine.begin().finish()
+    assert "restart portal-nginx.service" in machine.calls
+    assert (unit.read_text(), machine.current) == (former, machine.old)
+    with pytest.raises(RolledBack):
+        machine.resume().finish()
+    check_old(machine, rows, files, restored=True, front="restart")
 
 
 def test_without_a_migration_nothing_is_restored(machine: Machine) -> None:
@@ -341,9 +371,26 @@ def test_what_the_new_version_wrote_to_postgresql_is_kept(
         files = machine.files()
         _, rows = machine.rows()
         machine.broken.add(machine.new.name)
-        with pytest.raises(RolledBack, match="What the new version wrote is in"):
+        with pytest.raises(RolledBack, match="What the new version wrote is in") as error:
             machine.begin().finish()
         check_old(machine, rows, files, restored=True)
         before_rollback, before_upgrade = list_backups(machine)
+        assert before_rollback in str(error.value)
         assert before_rollback.startswith("before-rollback-")
         assert before_upgrade.startswith("before-upgrade-")
+
+
+def test_a_continued_rollback_keeps_one_backup_of_the_new_versions_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgresql_url: str
+) -> None:
+    fill(postgresql_url)
+    with played_machine(tmp_path, monkeypatch, database_url=postgresql_url) as machine:
+        machine.broken.update({machine.new.name, machine.old.name})
+        with pytest.raises(RollbackFailed):
+            machine.begin().finish()
+        machine.broken.clear()
+        with pytest.raises(RolledBack) as error:
+            machine.resume().finish()
+        kept, backup = list_backups(machine)
+        assert kept in str(error.value)
+        assert backup in str(error.value)
