@@ -2,9 +2,17 @@
 
 import time
 from collections import deque
+from dataclasses import dataclass
 
 APP_CHANGES = 60
 APP_CHANGES_PERIOD_S = 600.0
+
+
+@dataclass(frozen=True, eq=False)
+class CountedEvent:
+    """One event, by its identity: several may happen at the same time."""
+
+    at_s: float
 
 
 class RateLimit:
@@ -13,32 +21,37 @@ class RateLimit:
     def __init__(self, limit: int, period_s: float) -> None:
         self._limit = limit
         self._period_s = period_s
-        self._times: dict[str, deque[float]] = {}
+        self._events: dict[str, deque[CountedEvent]] = {}
 
     def wait_s(self, key: str, spare: int = 0) -> float:
         """Return the seconds until the next event is allowed; 0 means now. `spare` events are left
         for others.
         """
-        allowed, times = self._limit - spare, self._times.get(key, ())
-        if len(times) < allowed:
+        allowed, events = self._limit - spare, self._events.get(key, ())
+        if len(events) < allowed:
             return 0.0
-        return max(0.0, times[-allowed] + self._period_s - time.monotonic())
+        return max(0.0, events[-allowed].at_s + self._period_s - time.monotonic())
 
-    def count(self, key: str) -> None:
-        """Count an event now."""
-        now = time.monotonic()
-        over = [one for one, times in self._times.items() if now - times[-1] >= self._period_s]
+    def count(self, key: str) -> CountedEvent:
+        """Count an event now, and return it."""
+        event = CountedEvent(time.monotonic())
+        over = [
+            one
+            for one, events in self._events.items()
+            if event.at_s - events[-1].at_s >= self._period_s
+        ]
         for one in over:
-            del self._times[one]
-        self._times.setdefault(key, deque(maxlen=self._limit)).append(now)
+            del self._events[one]
+        self._events.setdefault(key, deque(maxlen=self._limit)).append(event)
+        return event
 
-    def take_back(self, key: str) -> None:
-        """Remove the last event, which turned out not to be one."""
-        times = self._times.get(key)
-        if times:
-            times.pop()
-            if not times:
-                del self._times[key]
+    def take_back(self, key: str, event: CountedEvent) -> None:
+        """Remove an event that turned out not to be one, if it still counts."""
+        events = self._events.get(key)
+        if events and event in events:
+            events.remove(event)
+            if not events:
+                del self._events[key]
 
 
 def app_change_limit() -> RateLimit:

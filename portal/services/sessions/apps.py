@@ -93,12 +93,12 @@ def _count_change(context: AppContext, key: str) -> Iterator[_Change]:
             f"Starts and stops of apps are rate limited. Try again in {seconds} seconds.",
             headers={"Retry-After": str(seconds)},
         )
-    limit.count(key)
+    event = limit.count(key)
     try:
         yield change
     finally:
         if not change.is_recorded:
-            limit.take_back(key)
+            limit.take_back(key, event)
 
 
 async def _record(

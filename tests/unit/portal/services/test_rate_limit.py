@@ -36,11 +36,32 @@ def test_spare_events_are_left(clock: list[float]) -> None:
 
 def test_an_event_is_taken_back(clock: list[float]) -> None:
     limit = RateLimit(1, 60)
-    limit.take_back("alice")
-    limit.count("alice")
+    event = limit.count("alice")
     assert limit.wait_s("alice") == 60
-    limit.take_back("alice")
+    limit.take_back("bob", event)
+    assert limit.wait_s("alice") == 60
+    limit.take_back("alice", event)
     assert limit.wait_s("alice") == 0
+    limit.take_back("alice", event)
+    assert limit.wait_s("alice") == 0
+
+
+def test_an_event_that_is_taken_back_leaves_later_ones(clock: list[float]) -> None:
+    limit = RateLimit(1, 60)
+    first = limit.count("alice")
+    clock[0] += 30
+    limit.count("alice")
+    limit.take_back("alice", first)
+    assert limit.wait_s("alice") == 60
+
+
+def test_two_events_at_the_same_time_are_two(clock: list[float]) -> None:
+    limit = RateLimit(2, 60)
+    limit.take_back("alice", limit.count("alice"))
+    first, _ = limit.count("alice"), limit.count("alice")
+    limit.take_back("alice", first)
+    limit.take_back("alice", first)
+    assert limit.wait_s("alice", spare=1) == 60
 
 
 def test_keys_are_forgotten_after_the_period(clock: list[float]) -> None:
@@ -49,4 +70,4 @@ def test_keys_are_forgotten_after_the_period(clock: list[float]) -> None:
         limit.count(key)
     clock[0] += 60
     limit.count("carol")
-    assert set(limit._times) == {"carol"}
+    assert set(limit._events) == {"carol"}
