@@ -35,6 +35,8 @@ ACTIONS = {
     "DELETE": audit.Action.APP_STOP,
     "POST": audit.Action.APP_RESTART,
 }
+UNKNOWN = "unknown"
+"""In the audit log, the outcome of a change without an answer."""
 FIELDS = frozenset({"file", "command", "port"})
 
 
@@ -61,18 +63,27 @@ async def change_app(
     """Start an app (PUT), stop it (DELETE) or restart it (POST); return it.
 
     `by` is the interface that its owner used, for the audit log, which only records what changes
-    something. Raises NotRunning, NotFound, Conflict, InvalidInput, TooManyRequests, Unavailable.
+    something, or may have: an answer can be lost. Raises NotRunning, NotFound, Conflict,
+    InvalidInput, TooManyRequests, Unavailable.
     """
     log.info("app", action=method, app=name, user=session.user.username, session=session.id)
     with _count_change(context, f"{session.user.username} {method}") as change:
-        answer = await _ask(
-            context, session, method, f"apps/{name}", timeout_s=CHANGE_TIMEOUT_S, body=given
-        )
+        detail = {"app": name, "by": by}
+        try:
+            answer = await _ask(
+                context, session, method, f"apps/{name}", timeout_s=CHANGE_TIMEOUT_S, body=given
+            )
+        except errors.Unavailable as error:
+            if not isinstance(error.__cause__, aiohttp.ClientConnectorError):  # it may have arrived
+                change.is_recorded = True
+                unknown = {**detail, "outcome": UNKNOWN}
+                await _record(context, session, ACTIONS[method], unknown, ip)
+            raise
         if answer.status != 200:
             raise _to_error(answer)
         if answer.body.get("changed") is not False:
             change.is_recorded = True
-            await _record(context, session, ACTIONS[method], {"app": name, "by": by}, ip)
+            await _record(context, session, ACTIONS[method], detail, ip)
     return answer.body
 
 

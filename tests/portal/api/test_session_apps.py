@@ -122,6 +122,33 @@ def test_a_request_that_changes_nothing_is_not_recorded(
         assert len(db.scalars(select(AuditEvent)).all()) == 2
 
 
+@pytest.mark.parametrize("lost", [b"", answer(b"no json")], ids=["closed", "malformed"])
+@pytest.mark.parametrize(("method", "action", "body"), CHANGES)
+def test_a_change_whose_answer_is_lost_is_recorded_and_counted(
+    few_changes: None,
+    real: Real,
+    session: Session,
+    method: str,
+    action: str,
+    body: Any,
+    lost: bytes,
+) -> None:
+    real.node.answer = lambda *_: lost
+    statuses = [send(real, session, method, action, body=body).status for _ in range(3)]
+    assert statuses == [503, 503, 429]
+    with real.rows() as db:
+        events = db.scalars(select(AuditEvent)).all()
+    expected = {"app": "demo", "by": "portal", "outcome": "unknown"}
+    assert [event.detail for event in events] == [expected] * 2
+
+
+def test_a_change_that_did_not_reach_the_server_is_not_recorded(real: Real) -> None:
+    away = real.add_session(target_host="127.0.0.1", target_port=1)
+    assert send(real, away, "PUT", "/demo", body={}).status == 503
+    with real.rows() as db:
+        assert db.scalars(select(AuditEvent)).all() == []
+
+
 @pytest.fixture
 def few_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limit, "APP_CHANGES", 2)
