@@ -1,6 +1,6 @@
 """The apps that a session offers, from its config.json, and what the user enters to start one.
 
-Standard library only. The declarations were validated when the portal read the catalog.
+The declarations were validated when the portal read the catalog.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from spawner.names import remove_invisible
 
 _FIELD = re.compile(r"\{([a-z]+)\}")
 PORT_VARIABLE = "PORT"
@@ -147,8 +149,15 @@ def prepare_launch(
 
 def check_file(path: str | None, extensions: list[str], home: str) -> str:
     """Return the absolute path of a regular file. Raises AppRefusal."""
-    if not path or len(path) > MAX_TEXT or not path.isprintable():
+    if not path or len(path) > MAX_TEXT:
         raise AppRefusal(422, "Enter the path of a file.", "file")
+    if (character := _find_invisible(path)) is not None:
+        raise AppRefusal(
+            422,
+            f"The path contains an invisible character or an unusual space, {character}. Rename "
+            "the file, or enter the path again.",
+            "file",
+        )
     full = _expand(path, home)
     if extensions and not full.name.endswith(tuple(extensions)):
         wanted = ", ".join(extensions)
@@ -168,7 +177,23 @@ def _expand(path: str, home: str) -> Path:
 def _check_command(command: str | None) -> str:
     if not command or not command.strip() or len(command) > MAX_TEXT or "\0" in command:
         raise AppRefusal(422, "Enter a command.", "command")
+    if (character := _find_invisible(command, kept="\n\t")) is not None:
+        raise AppRefusal(
+            422,
+            f"The command contains an invisible character or an unusual space, {character}. Enter "
+            "it again.",
+            "command",
+        )
     return command
+
+
+def _find_invisible(text: str, kept: str = "") -> str | None:
+    """Return the code of a character that the portal's pages don't show, if there is one.
+
+    What they show and offer for the next start is thus exactly what was given.
+    """
+    visible = frozenset(remove_invisible(text, kept))
+    return next((f"U+{ord(char):04X}" for char in text if char not in visible), None)
 
 
 def _check_port(port: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -112,3 +113,25 @@ def test_an_unsuitable_input_names_its_field(tmp_path: Path) -> None:
         assert refusal(own, given, tmp_path) == (422, "command"), command
     for port in (None, 0, 80, 65536):
         assert refusal(own, AppInput(command="x", port=port), tmp_path) == (422, "port"), port
+
+
+@pytest.mark.parametrize("character", ["\u200b", "\u202e", "\u00a0", "\u3000", "\x1b", "\ud800"])
+def test_a_character_that_pages_do_not_show_is_named(tmp_path: Path, character: str) -> None:
+    """The pages remove it, so they would offer another path or command for the next start."""
+    code = f"U+{ord(character):04X}"
+    if character != "\ud800":
+        (tmp_path / f"a{character}.py").touch()
+    of_file = replace(APP, input="file", extensions=[".py"], command=["run", "{file}"])
+    with pytest.raises(AppRefusal, match=re.escape(code)) as caught:
+        launch(of_file, AppInput(file=f"a{character}.py"), tmp_path)
+    assert caught.value.field == "file"
+    own = replace(APP, input="command", command=["sh", "-c", "{command}"])
+    with pytest.raises(AppRefusal, match=re.escape(code)) as caught:
+        launch(own, AppInput(command=f"serve {character}x", port=8080))
+    assert caught.value.field == "command"
+
+
+def test_a_command_may_have_lines_and_visible_characters_of_any_script() -> None:
+    own = replace(APP, input="command", command=["sh", "-c", "{command}"])
+    text = "cat <<-END\n\t数据 é “x”\n\tEND"
+    assert launch(own, AppInput(command=text, port=8080)).argv[-1] == text
