@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { App } from '@/api/types';
+import { exceptDoubleClick } from '@/ui/doubleClick';
 import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { AppConfirm } from './AppConfirm';
@@ -32,11 +33,15 @@ export function AppActions({ id, app }: { id: string; app: App }) {
     <div className={classes.actions}>
       {app.url && <OpenApp url={app.url} />}
       {/* one button for both, so that the focus returns to it after the dialog */}
-      <Button variant="default" loading={busy} onClick={alive ? () => end('stop') : start}>
+      <Button
+        variant="default"
+        loading={busy}
+        onClick={exceptDoubleClick(alive ? () => end('stop') : start)}
+      >
         {alive ? <Trans>Stop</Trans> : app.input ? <Trans>Start…</Trans> : <Trans>Start</Trans>}
       </Button>
       {alive && (
-        <Button variant="default" loading={busy} onClick={() => end('restart')}>
+        <Button variant="default" loading={busy} onClick={exceptDoubleClick(() => end('restart'))}>
           <Trans>Restart</Trans>
         </Button>
       )}

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { App } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
+import { exceptDoubleClick } from '@/ui/doubleClick';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { AppFailure } from './AppFailure';
@@ -72,7 +73,7 @@ export function AppStart({ id, app, file, onClose }: Props) {
             <Trans>Open</Trans>
           </Button>
         ) : (
-          <Button loading={waiting} onClick={() => void start()}>
+          <Button loading={waiting} onClick={exceptDoubleClick(() => void start())}>
             {busy ? t`Stop it and open` : over ? t`Start again` : t`Open`}
           </Button>
         )}

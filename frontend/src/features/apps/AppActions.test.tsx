@@ -1,0 +1,77 @@
+import { i18n } from '@lingui/core';
+import { I18nProvider } from '@lingui/react';
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import type { MouseEvent } from 'react';
+import { renderToString } from 'react-dom/server';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { App } from '@/api/types';
+import { AppActions } from './AppActions';
+import { endApp, startApp } from './apps';
+
+type OnClick = (event: Pick<MouseEvent, 'detail'>) => void;
+const clicks: OnClick[] = [];
+vi.mock(import('@mantine/core'), async (original) => {
+  const Button = ({ onClick }: { onClick: OnClick }) => {
+    clicks.push(onClick);
+    return null;
+  };
+  return { ...(await original()), Button } as unknown as Awaited<ReturnType<typeof original>>;
+});
+vi.mock(import('./apps'), async (original) => ({
+  ...(await original()),
+  startApp: vi.fn<typeof startApp>(),
+  endApp: vi.fn<typeof endApp>(),
+}));
+
+const APP: App = {
+  name: 'demo',
+  title: 'Demo',
+  description: '',
+  input: null,
+  extensions: [],
+  state: 'stopped',
+  problem: null,
+  started_at: null,
+  file: null,
+  command: null,
+  port: null,
+  log: [],
+  url: null,
+};
+
+/** Return the handlers of the buttons' clicks. */
+function draw(app: App): OnClick[] {
+  i18n.load('en', {});
+  i18n.activate('en');
+  clicks.length = 0;
+  renderToString(
+    <I18nProvider i18n={i18n}>
+      <MantineProvider>
+        <QueryClientProvider client={new QueryClient()}>
+          <AppActions id="1" app={app} />
+        </QueryClientProvider>
+      </MantineProvider>
+    </I18nProvider>,
+  );
+  return [...clicks];
+}
+
+beforeEach(() => {
+  vi.mocked(startApp).mockReset().mockResolvedValue(APP);
+  vi.mocked(endApp).mockReset().mockResolvedValue(APP);
+});
+
+describe('the buttons of an app', () => {
+  it('start it once on a double click, although Start becomes Stop', () => {
+    const [start] = draw(APP);
+    start?.({ detail: 1 });
+    expect(startApp).toHaveBeenCalledOnce();
+    const [stop, restart] = draw({ ...APP, state: 'starting' });
+    stop?.({ detail: 2 });
+    restart?.({ detail: 2 });
+    expect(endApp).not.toHaveBeenCalled();
+    stop?.({ detail: 1 });
+    expect(endApp).toHaveBeenCalledWith('1', 'demo', 'stop');
+  });
+});
