@@ -4,13 +4,20 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { renderToString } from 'react-dom/server';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { App, CatalogApp } from '@/api/types';
 import { names, textOf } from '@/testing/markup';
 import { AppStart } from './AppStart';
 import { appsQuery, catalogAppsQuery } from './apps';
 import { OpenAsApp } from './OpenAsApp';
+import { OpenAsAppForm } from './OpenAsAppForm';
 import { RunningApps } from './RunningApps';
+
+// A dialog is drawn in the document, which is missing here.
+vi.mock(import('@/ui/ConfirmDialog'), async (original) => ({
+  ...(await original()),
+  DialogShell: ({ children }: { children: ReactNode }) => <div>{children}</div>,
+}));
 
 const MARIMO: CatalogApp = {
   name: 'marimo',
@@ -53,6 +60,12 @@ describe('opening a file as an app', () => {
   it('is offered for files that an app of the site opens', () => {
     expect(names(render(<OpenAsApp path={FILE} />), 'button')).toEqual(['Open as app…']);
     expect(names(render(<OpenAsApp path="/home/alice/.py/notes.txt" />), 'button')).toEqual([]);
+  });
+
+  it('shows that its dialog is loading', () => {
+    expect(render(<OpenAsApp path={FILE} />)).toContain('role="status" aria-label="Loading"');
+    const form = <OpenAsAppForm path={FILE} name="demo.py" onClose={() => {}} />;
+    expect(render(form)).toContain('role="status" aria-label="Loading"');
   });
 
   const started = (app: App) =>

@@ -4,11 +4,14 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Suspense, useCallback, useState } from 'react';
 import { DialogShell } from '@/ui/ConfirmDialog';
+import { FormSkeleton } from '@/ui/FormSkeleton';
 import { lazyPart } from '@/ui/lazyPart';
 import { catalogAppsQuery } from './apps';
 import { appsForFile } from './forFile';
 
 const OpenAsAppForm = lazyPart(async () => (await import('./OpenAsAppForm')).OpenAsAppForm);
+
+const FORM = [['wide', 1]] as const;
 
 interface Props {
   /** absolute, on the cluster */
@@ -29,7 +32,7 @@ export function OpenAsApp({ path, size }: Props) {
         <Trans>Open as app…</Trans>
       </Button>
       <DialogShell opened={asking} onClose={close} title={t`Open ${name} as an app`}>
-        <Suspense>
+        <Suspense fallback={<FormSkeleton groups={FORM} bare />}>
           <OpenAsAppForm path={path} name={name} onClose={close} />
         </Suspense>
       </DialogShell>

@@ -8,10 +8,13 @@ import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
+import { FormSkeleton } from '@/ui/FormSkeleton';
 import { TryAgain } from '@/ui/TryAgain';
 import { AppStart } from './AppStart';
 import { appsQuery } from './apps';
 import { appsForFile } from './forFile';
+
+const FORM = [['wide', 1]] as const;
 
 interface Props {
   /** absolute, on the cluster */
@@ -29,7 +32,7 @@ export function OpenAsAppForm({ path, name, onClose }: Props) {
   // A session that becomes the newest one later must not take the place of the shown one.
   useEffect(() => setId((shown) => shown ?? newest), [newest]);
   const chosen = sessions?.find((session) => session.id === id);
-  if (sessions === undefined) return <Text size="sm">{t`Loading`}</Text>;
+  if (sessions === undefined) return <FormSkeleton groups={FORM} bare />;
   if (sessions.length === 0) return <NoSession />;
   return (
     <Stack>
@@ -73,7 +76,7 @@ function AppChoice({ session, path, name, onClose }: Props & { session: Session 
   const [wanted, setWanted] = useState<string | null>(null);
   if (error && data === undefined)
     return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
-  if (data === undefined) return <Text size="sm">{t`Asking the session’s node…`}</Text>;
+  if (data === undefined) return <FormSkeleton groups={FORM} bare />;
   const apps = appsForFile(data.items, name);
   const app = apps.find((each) => each.name === wanted) ?? apps[0];
   if (app === undefined)
