@@ -1,5 +1,5 @@
-import { afterEach, expect, test, vi } from 'vitest';
-import { focusFirstError } from './focus';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { focusFirstError, keepFocus } from './focus';
 
 const elements = new Map<string, object>();
 const form = {
@@ -38,4 +38,45 @@ test('focusFirstProblem does nothing where there is no problem', () => {
   focusFirstError(form);
   focusFirstError(null);
   expect(elements.size).toBe(0);
+});
+
+describe('keepFocus', () => {
+  const body = { closest: () => null };
+  const button = (inDialog = false) => ({
+    focus: vi.fn<() => void>(),
+    closest: () => (inDialog ? {} : null),
+  });
+
+  /** Run an action during which the focus moves; frames are drawn at once. */
+  function act(before: object, after: object): void {
+    vi.stubGlobal('window', { requestAnimationFrame: (draw: () => void) => draw() });
+    vi.stubGlobal('document', { body, activeElement: before });
+    const refocus = keepFocus();
+    vi.stubGlobal('document', { body, activeElement: after });
+    refocus();
+  }
+
+  afterEach(() => vi.unstubAllGlobals());
+
+  test('returns the focus to a button that was disabled by its action', () => {
+    const pressed = button();
+    act(pressed, body);
+    expect(pressed.focus).toHaveBeenCalledOnce();
+  });
+
+  test('leaves the focus that has moved elsewhere', () => {
+    const pressed = button();
+    act(pressed, button());
+    expect(pressed.focus).not.toHaveBeenCalled();
+  });
+
+  test('leaves it to dialogs', () => {
+    const pressed = button(true);
+    act(pressed, body);
+    expect(pressed.focus).not.toHaveBeenCalled();
+  });
+
+  test('does nothing without a focus', () => {
+    expect(() => act(body, body)).not.toThrow();
+  });
 });

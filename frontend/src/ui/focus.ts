@@ -36,6 +36,17 @@ export function focusPageIfLost(): void {
 
 const ABOVE_THE_PAGE = '[role="dialog"],[role="menu"]';
 
+/** Return a function that focuses the present element again if nothing has the focus then: a button
+ * that is disabled while it works loses it. Dialogs and menus return it by themselves. */
+export function keepFocus(): () => void {
+  const element = document.activeElement as HTMLElement | null;
+  const kept = element === document.body || element?.closest(ABOVE_THE_PAGE) ? null : element;
+  return () =>
+    afterDrawing(() => {
+      if (document.activeElement === document.body) kept?.focus({ preventScroll: true });
+    });
+}
+
 /** Return whether a key belongs to a dialog or menu above the page: one that is open, or that the
  * key has just closed. */
 export function isForDialog({ target }: KeyboardEvent): boolean {

@@ -58,6 +58,8 @@ function draw(app: App): OnClick[] {
 }
 
 beforeEach(() => {
+  vi.stubGlobal('document', { activeElement: null, body: {} });
+  vi.stubGlobal('window', { requestAnimationFrame: () => 0 });
   vi.mocked(startApp).mockReset().mockResolvedValue(APP);
   vi.mocked(endApp).mockReset().mockResolvedValue(APP);
 });
