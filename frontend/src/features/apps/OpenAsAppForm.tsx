@@ -7,6 +7,7 @@ import { useEffect, useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
+import { keepsRunning } from '@/live/keepsRunning';
 import { useLive } from '@/live/store';
 import { FormSkeleton } from '@/ui/FormSkeleton';
 import { TryAgain } from '@/ui/TryAgain';
@@ -26,8 +27,9 @@ interface Props {
 /** The content of a dialog that asks in which session and app to open a file, starts the app and opens
  * its page. */
 export function OpenAsAppForm({ path, name, onClose }: Props) {
-  const sessions = useLive((s) => s.sessions)?.filter(({ state }) => state === 'running');
   const [id, setId] = useState<string | null>(null);
+  // a chosen one has run
+  const sessions = useLive((s) => s.sessions)?.filter((each) => keepsRunning(each, each.id === id));
   const newest = sessions?.[0]?.id ?? null;
   // A session that becomes the newest one later must not take the place of the shown one.
   useEffect(() => setId((shown) => shown ?? newest), [newest]);

@@ -5,6 +5,7 @@ import { Suspense, useState } from 'react';
 import { ApiError, errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
+import { keepsRunning } from '@/live/keepsRunning';
 import { FailedPage } from '@/ui/FailedPage';
 import { Fold } from '@/ui/Fold';
 import { lazyPart } from '@/ui/lazyPart';
@@ -60,6 +61,7 @@ function BackHome() {
 function Detail({ session }: { session: Session }) {
   const started = session.started_at !== null;
   const ready = session.ready_at !== null;
+  const running = useKeepsRunning(session);
   return (
     <>
       <BackHome />
@@ -90,14 +92,21 @@ function Detail({ session }: { session: Session }) {
         )}
         <FactBoxes session={session} />
         <Packages session={session} />
-        {session.state === 'running' && <Notebooks id={session.id} />}
-        {session.state === 'running' && <AppsFold session={session} />}
-        {session.state === 'running' && <SshFold session={session} />}
+        {running && <Notebooks id={session.id} />}
+        {running && <AppsFold session={session} />}
+        {running && <SshFold session={session} />}
         {ready && <StartFold session={session} />}
         {started && <LogSection session={session} />}
       </div>
     </>
   );
+}
+
+/** Return whether the session runs, and what belongs to a running one stays on the page. */
+function useKeepsRunning(session: Session): boolean {
+  const [hasRun, setHasRun] = useState(false);
+  if (session.state === 'running' && !hasRun) setHasRun(true);
+  return keepsRunning(session, hasRun);
 }
 
 /** The apps of a running session; loaded once the section is opened. */
