@@ -8,7 +8,7 @@ import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { AppConfirm } from './AppConfirm';
 import { AppDialog } from './AppDialog';
-import { type AppEnd, appsQuery, endApp, startApp } from './apps';
+import { type AppEnd, appsQuery, endApp, startApp, withApp } from './apps';
 import { isAlive } from './forFile';
 import classes from './SessionApps.module.css';
 
@@ -21,7 +21,14 @@ export function AppActions({ id, app }: { id: string; app: App }) {
   const [busy, run] = useAction();
   const [asked, ask] = useState<Asked>(null);
   const refresh = () => queries.invalidateQueries(appsQuery(id));
-  const act = (action: () => Promise<App>) => action().finally(refresh);
+  // the list may take seconds, and the buttons are those of the app's state
+  const show = (changed: App) =>
+    queries.setQueryData(appsQuery(id).queryKey, (shown) => shown && withApp(shown, changed));
+  const act = (action: () => Promise<App>) => action().then(show).finally(refresh);
+  const started = (changed: App) => {
+    show(changed);
+    void refresh();
+  };
   const close = () => ask(null);
   const alive = isAlive(app);
   const start = () =>
@@ -45,7 +52,7 @@ export function AppActions({ id, app }: { id: string; app: App }) {
           <Trans>Restart</Trans>
         </Button>
       )}
-      <AppDialog id={id} app={app} opened={asked === 'start'} onClose={close} onStarted={refresh} />
+      <AppDialog id={id} app={app} opened={asked === 'start'} onClose={close} onStarted={started} />
       {ENDS.map((how) => (
         <AppConfirm
           key={how}

@@ -15,7 +15,7 @@ interface Props {
   app: App;
   opened: boolean;
   onClose: () => void;
-  onStarted: () => unknown;
+  onStarted: (app: App) => unknown;
 }
 
 /** The dialog that asks for the file or the command of an app, and starts it. */
@@ -30,9 +30,9 @@ export function AppDialog({ id, app, opened, onClose, onStarted }: Props) {
         id={id}
         app={app}
         onClose={onClose}
-        onStarted={() => {
+        onStarted={(started) => {
+          onStarted(started);
           onClose();
-          onStarted();
         }}
       />
     </DialogShell>
