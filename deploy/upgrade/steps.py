@@ -59,7 +59,7 @@ class Upgrade:
         return self.plan.installed
 
     def finish(self) -> None:
-        """Run the steps that are left. Raises RolledBack or RollbackFailed."""
+        """Run the steps that are left. Raises RolledBack, RollbackFailed or UpgradeIncomplete."""
         if self.journal.step is UpgradeStep.ROLLBACK:
             raise self._roll_back()
         step = UpgradeStep.STOP
@@ -70,7 +70,13 @@ class Upgrade:
                 run()
         except BaseException as error:
             raise self._roll_back(error, step) from error
-        self._end()
+        try:
+            self._end()
+        except OSError as error:
+            raise UpgradeIncomplete(
+                f"Version {self.journal.new_version} runs, but the record of the upgrade can't be "
+                f"removed: {_explain(error)} Remove the cause, then run `portal upgrade` again."
+            ) from error
 
     def _find_next_step(self) -> UpgradeStep:
         """Return where a run continues: all services are stopped now."""

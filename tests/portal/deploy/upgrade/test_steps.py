@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from deploy.upgrade import new_settings
+from deploy.upgrade import UpgradeIncomplete, new_settings
 from deploy.upgrade.journal import Journal, JournalStore, UpgradeStep
 from deploy.upgrade.steps import RollbackFailed, RolledBack, Upgrade
 from portal.backup import revisions
@@ -315,6 +315,23 @@ def test_a_full_disk_does_not_keep_the_old_version_from_starting(
         upgrade.finish()
     assert "journal.json can't be written: No space left on device." in capsys.readouterr().out
     check_old(machine, rows, files, restored=False)
+
+
+def test_a_journal_that_stays_after_the_upgrade_is_reported(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_store: JournalStore) -> None:
+        raise OSError(5, "Input/output error", "journal.json")
+
+    with (
+        monkeypatch.context() as patched,
+        pytest.raises(UpgradeIncomplete, match=r"0\.1\.0 runs, but"),
+    ):
+        patched.setattr(JournalStore, "remove", fail)
+        machine.begin().finish()
+    _, rows = machine.rows()
+    machine.resume().finish()
+    check_new(machine, rows)
 
 
 def test_new_settings_replace_the_present_ones_at_the_switch(machine: Machine) -> None:
