@@ -1,7 +1,8 @@
 """A run takes the cells that have not passed yet, at most PORTAL_FAULTS_COUNT of them; after the
 last ones comes the soak.
 
-PORTAL_FAULTS names parts, separated by commas, or `soak`. PORTAL_FAULTS_AGAIN=1 runs cells again.
+PORTAL_FAULTS names parts or cells (`hub`, `hub/kill`), separated by commas, or `soak`.
+PORTAL_FAULTS_AGAIN=1 runs cells again.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     results = load_results(Path(state)) if state else {}
     passed = {name for name, result in results.items() if not result.problems}
     parts = set(filter(None, os.environ.get("PORTAL_FAULTS", "").split(",")))
-    if unknown := parts - {SOAK, *(cell.part for cell in CELLS)}:
+    if unknown := parts - {SOAK, *(name for cell in CELLS for name in (cell.part, str(cell)))}:
         raise pytest.UsageError(f"PORTAL_FAULTS names no part: {', '.join(sorted(unknown))}")
     again = bool(os.environ.get("PORTAL_FAULTS_AGAIN"))
 
     def is_wanted(item: pytest.Item) -> bool:
         cell = _cell(item)
-        return (
+        return bool(
             cell is not None
-            and (not parts or cell.part in parts)
+            and (not parts or parts & {cell.part, str(cell)})
             and (again or str(cell) not in passed)
         )
 

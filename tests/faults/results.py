@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,7 +28,10 @@ BRIEF_S = 3.0  # a fault that lasts longer shows its length
 
 @dataclass(frozen=True)
 class Result:
-    """What one fault did to one part. `problems` is empty if everything held."""
+    """What one fault did to one part. `problems` is empty if everything held.
+
+    `commit` is empty outside a Git repository.
+    """
 
     cell: str
     date: str
@@ -34,6 +39,7 @@ class Result:
     truth_s: float
     refused: int
     problems: list[str]
+    commit: str = ""
 
     def summarize(self) -> str:
         if self.problems:
@@ -62,6 +68,13 @@ def save_result(state: Path, result: Result) -> None:
     fresh.rename(file)
 
 
+def read_commit() -> str:
+    """Return the checkout's commit, and whether files differ from it."""
+    argv = ["git", "describe", "--always", "--exclude=*", "--dirty= with changes"]
+    done = subprocess.run(argv, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
 def render(results: Mapping[str, Result]) -> str:
     """Return the tables and the failures as Markdown."""
     shown = {
@@ -77,10 +90,19 @@ def render(results: Mapping[str, Result]) -> str:
     lines += [f"| {cell.part} | {cell.fault} | {shown[str(cell)]} |" for cell in others]
     run = [results[name] for name in shown if name in results]
     lines += ["", f"{len(run)} of {len(shown)} cells were run. {NOT_IN_CLUSTER}"]
+    lines += ["", *_count_runs(run)]
     if failures := [one for one in run if one.problems]:
         lines += ["", "### Failures", ""]
         lines += [f"- {one.cell}: {'; '.join(map(_quote, one.problems))}" for one in failures]
     return "\n".join(lines) + "\n"
+
+
+def _count_runs(run: Iterable[Result]) -> list[str]:
+    """Return how many cells were run on which day, at which commit."""
+    runs = Counter((one.date, one.commit or "unknown") for one in run)
+    return [
+        f"- {date}, commit {commit}: {number}" for (date, commit), number in sorted(runs.items())
+    ]
 
 
 def _quote(text: str) -> str:

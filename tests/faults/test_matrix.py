@@ -15,7 +15,7 @@ import pytest
 from tests.faults.cells import CELLS, Cell
 from tests.faults.invariants import check, wait_for_truth
 from tests.faults.moments import Round
-from tests.faults.results import Result, save_result
+from tests.faults.results import Result, read_commit, save_result
 from tests.faults.world import World, create_world
 from tests.live import Live
 from tests.polling import until
@@ -49,6 +49,7 @@ async def test_part_fails_and_nothing_is_lost(world: World, cell: Cell) -> None:
         await moments.cancel()
     problems += world.journal.problems
     date = datetime.now(UTC).date().isoformat()
-    result = Result(str(cell), date, lasted_s, round(truth_s, 1), world.journal.refused, problems)
+    refused = world.journal.refused
+    result = Result(str(cell), date, lasted_s, round(truth_s, 1), refused, problems, read_commit())
     save_result(world.live.state, result)
     assert not problems

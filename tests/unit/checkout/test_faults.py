@@ -111,7 +111,8 @@ async def test_a_stopped_process_continues_and_a_killed_one_ends(
 
 def test_the_table_shows_what_failed_and_what_was_not_run(tmp_path: Path) -> None:
     results.save_result(tmp_path, Result("portal/kill", "2026-01-02", 20.1, 6.4, 3, []))
-    results.save_result(tmp_path, Result("hub/kill", "2026-01-02", 0.1, 9.0, 0, ["lost: one"]))
+    failed = Result("hub/kill", "2026-01-02", 0.1, 9.0, 0, ["lost: one"], "abc1234")
+    results.save_result(tmp_path, failed)
     assert set(json.loads((tmp_path / "faults.json").read_text())) == {"portal/kill", "hub/kill"}
     page = f"before\n{results.BEGIN}previous\n{results.END}\nafter\n"
     written = results.write_table(page, results.load_results(tmp_path))
@@ -119,6 +120,7 @@ def test_the_table_shows_what_failed_and_what_was_not_run(tmp_path: Path) -> Non
     assert rows["| portal"].startswith("| portal | right after 6 s (20 s) | not run")
     assert "**fails**" in rows["| hub"]
     assert "- hub/kill: `lost: one`" in written
+    assert "- 2026-01-02, commit abc1234: 1" in written
     assert "| node | power cut | not run |" in written
     assert written.startswith("before\n")
     assert written.endswith(f"{results.END}\nafter\n")
