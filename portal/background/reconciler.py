@@ -50,6 +50,7 @@ from portal.services.slurm.row_sync import RowSync
 from portal.services.store import change
 from portal.services.tensorboards import tensorboards
 from spawner.errors import JobNotFound, SpawnerError
+from spawner.launcher.pool import GRACE_S
 from spawner.slurm.model import JobPhase
 
 log = structlog.get_logger(__name__)
@@ -64,7 +65,6 @@ AT_ONCE = 100  # rows per transaction, during which the event loop is blocked
 # After each transaction, for requests: one needs the event loop about ten times until its answer.
 PAUSE = timedelta(milliseconds=20)
 REFUSALS = (DataError, IntegrityError)  # of one row's values, unlike a failure of the database
-SUBMIT_PATIENCE = timedelta(seconds=60)  # longer than a submitting request can take
 
 DIED = (
     "TensorBoard stopped unexpectedly, possibly because it ran out of memory. You can start "
@@ -224,12 +224,21 @@ class Reconcile:
             self._acts.start(f"end {job.id}", now, lambda: deprovision.end_row(self.context, job))
         elif isinstance(job, BatchJob):
             self._act_on_batch_job(job, now)
-        elif job.job_id is None and now - job.created_at > SUBMIT_PATIENCE:
-            unknown = self.context.watcher.unknown_since(job.id, job.user.username)
-            if isinstance(job, Session) and unknown is not None:
-                self._acts.start(f"submit {job.id}", now, lambda: self._submit(job))
+        elif isinstance(job, Session) and self._was_never_submitted(job, now):
+            self._acts.start(f"submit {job.id}", now, lambda: self._submit(job))
         elif isinstance(job, Session) and job.target_port and not job.ready_at:
             self._acts.start(f"adopt {job.id}", now, lambda: self._adopt(job))
+
+    def _was_never_submitted(self, session: Session, now: datetime) -> bool:
+        """Return whether a crash came before the session's submission: Slurm does not know it, and
+        no launcher that has outlived the crash can submit it any more. The row would have the
+        second copy's id, while Slurm may run the first.
+        """
+        if session.job_id is not None or session.id in self.context.submitting:
+            return False
+        limit = timedelta(seconds=self.context.settings.slurm_timeout_s + GRACE_S)
+        unknown = self.context.watcher.unknown_since(session.id, session.user.username)
+        return unknown is not None and now - session.created_at > limit
 
     def _act_on_batch_job(self, job: BatchJob, now: datetime) -> None:
         """Submit a batch job again if it is missing in Slurm, or cancel duplicates."""

@@ -47,7 +47,8 @@ CONFIRMED_AFTER = timedelta(seconds=10)
 CONFIRMING_ANSWERS = 3  # at least
 AGE_MARGIN = timedelta(seconds=30)  # for the duration of commands, and for clocks that differ
 LIVE = frozenset({JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.SUSPENDED})
-NEW_JOB = timedelta(seconds=20)  # a job whose id is unknown may not be in squeue yet
+# A job whose id is unknown may not be in squeue yet: its sbatch may still run, for 10 s by default.
+NEW_JOB = timedelta(seconds=12)
 FORGET_QUESTION = timedelta(minutes=10)
 HISTORY = timedelta(days=2)  # how far back accounting is searched for a job that was never seen
 LONGEST_PAUSE = timedelta(minutes=5)
@@ -412,7 +413,9 @@ class JobTracker:
             self._handle_unknown(missing, now)
 
     def _handle_unknown(self, missing: MissingJob, now: datetime) -> None:
-        missing.unknown_since = missing.unknown_since or now
+        if missing.unknown_since is None:
+            missing.unknown_since = now
+            self.version += 1
         if missing.last is not None and now - missing.unknown_since >= LOST_AFTER:
             missing.last = None
             self.version += 1

@@ -118,6 +118,7 @@ class ReconcileHarness:
             call_home_minutes=3,
             hub_give_up_minutes=5,
             tensorboard_idle_minutes=30,
+            slurm_timeout_s=10.0,
         )
         self.context = SimpleNamespace(
             db=db, slurm=self.slurm, launchers=self.agents, watcher=self.watcher,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner.slurm.job_tracker import LOST_AFTER, RUNAWAY_AFTER, JobTracker
+from spawner.slurm.job_tracker import LOST_AFTER, NEW_JOB, RUNAWAY_AFTER, JobTracker
 from spawner.slurm.model import JobInfo, JobPhase
 from tests.unit.spawner.slurm.slurm_jobs import KEY, NOW, SECOND, UUID, job
 
@@ -338,7 +338,17 @@ class TestLedger:
         tracker = JobTracker()
         tracker.request_lookup(KEY, None, NOW, NOW)
         assert not tracker.due_lookups(NOW + 10 * SECOND)
-        assert tracker.due_lookups(NOW + 25 * SECOND)
+        assert tracker.due_lookups(NOW + 12 * SECOND), "it is to be settled within 30 s"
+
+    def test_readers_learn_at_once_that_a_job_is_unknown(self) -> None:
+        tracker = JobTracker()
+        tracker.apply_squeue([], NOW)
+        tracker.request_lookup(KEY, None, NOW, NOW)
+        version, later = tracker.version, NOW + NEW_JOB
+        for _ in range(2):
+            tracker.apply_accounting(tracker.due_lookups(later), [], later, current=True)
+        assert tracker.unknown_since(KEY) == later
+        assert tracker.version == version + 1
 
     def test_unrepeated_lookups_are_dropped(self) -> None:
         tracker = JobTracker()
