@@ -46,15 +46,15 @@ class Processes:
     job_id: str
     proc: Path = Path("/proc")
     uid: int = field(default_factory=os.getuid)
-    _belongs: dict[Key, bool] = field(default_factory=dict)
+    _own: set[Key] = field(default_factory=set)
     _ticks: dict[Key, int] = field(default_factory=dict)
     _ended_ticks: int = 0
 
     def measure(self) -> Sum | None:
         """Measure; None if /proc does not show even this process."""
         processes = list(self._scan())
-        self._belongs = self._classify(processes)
-        own = [process for process in processes if self._belongs[process.key]]
+        own = self._select_own(processes)
+        self._own = {process.key for process in own}
         now = {process.key: process.ticks for process in own}
         self._ended_ticks += sum(ticks for key, ticks in self._ticks.items() if key not in now)
         self._ticks = now
@@ -63,21 +63,21 @@ class Processes:
         used = sum(now.values()) + self._ended_ticks
         return Sum(sum(process.rss_bytes for process in own), used / TICKS)
 
-    def _classify(self, processes: list[_Process]) -> dict[Key, bool]:
-        """Return which processes belong to the job, by their environment or their parent.
+    def _select_own(self, processes: list[_Process]) -> list[_Process]:
+        """Return the processes that belong to the job, by their environment or their parent.
 
-        The parent counts because some programs start with an empty environment. The result for a
-        process stays the same after its parent has ended.
+        The parent counts because some programs start with an empty environment. A process of the
+        job stays one after its parent has ended. Any other may become one: until slurmstepd's child
+        executes the task's program, it has slurmstepd's environment.
         """
-        result: dict[Key, bool] = {}
-        by_pid: dict[int, bool] = {}
+        own: list[_Process] = []
+        pids: set[int] = set()
         for process in processes:
             pid = process.key[0]
-            belongs = self._belongs.get(process.key)
-            if belongs is None:
-                belongs = by_pid.get(process.parent, False) or self._has_job_id(pid)
-            result[process.key] = by_pid[pid] = belongs
-        return result
+            if process.key in self._own or process.parent in pids or self._has_job_id(pid):
+                own.append(process)
+                pids.add(pid)
+        return own
 
     def _has_job_id(self, pid: int) -> bool:
         try:

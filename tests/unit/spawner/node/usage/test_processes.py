@@ -67,6 +67,17 @@ def test_a_process_stays_the_job_s_when_its_parent_has_ended(tmp_path: Path) -> 
     assert found.memory_bytes == 2 * PAGE
 
 
+def test_a_task_counts_from_the_start_of_its_program(tmp_path: Path) -> None:
+    process(tmp_path, 10, environ=OURS)
+    process(tmp_path, 11, environ=b"SLURM_CONF=/etc/slurm\0", name="slurmstepd")
+    job = Processes("7", tmp_path)
+    job.measure()
+    process(tmp_path, 11, environ=OURS, ticks=3 * TICKS)
+    found = job.measure()
+    assert found is not None
+    assert found.cpu_s == 3
+
+
 def test_other_users_s_processes_are_not_looked_at(tmp_path: Path) -> None:
     process(tmp_path, 10, environ=OURS)
     assert Processes("7", tmp_path, uid=os.getuid() + 1).measure() is None
