@@ -128,7 +128,7 @@ _THINGS = (  # Matched in this order against the start of the name's remaining p
     (re.compile(r"Submit", re.I), "waiting and running jobs"),
     (re.compile(r"Job", re.I), "running jobs"),
     (re.compile(r"License", re.I), "licences"),
-    (re.compile(r"Billing", re.I), "of the budget"),
+    (re.compile(r"Billing", re.I), "billing units"),
     (re.compile(r"BB", re.I), "burst buffer space"),
 )
 

@@ -51,6 +51,9 @@ def test_waiting(code: str) -> None:
         ("QOSMaxWallDurationPerJobLimit", "requests more time than one job may have"),
         ("QOSMinGRES", "requests less GPUs than one job must"),
         ("AssocGrpCPUMinutesLimit", "limit on computing time"),
+        ("AssocGrpBilling", "This would exceed your group's limit on billing units."),
+        ("QOSMaxBillingPerUser", "This would exceed your limit on billing units."),
+        ("QOSMaxBillingPerJob", "requests more billing units than one job may have here."),
     ],
 )
 def test_explanation_of_a_reason(code: str, words: str) -> None:
