@@ -31,7 +31,7 @@ from spawner.launcher.program import (
     Result,
     opened,
     required_field,
-    required_timeout,
+    timeout_of,
 )
 
 MAX_ENTRIES = 500  # Even with the longest names, this many fit into one frame.
@@ -60,8 +60,8 @@ def list_folder(context: FilesContext, request: Request) -> Result:
     """
     path, query = required_path(request), read_query(request)
     limit = whole_number(request, "limit", MAX_ENTRIES, 1)
-    after = required_key(request)
-    deadline = time.monotonic() + required_timeout(request)
+    after = optional_key(request)
+    deadline = time.monotonic() + timeout_of(request)
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     with (
         opened(open_folder(path)) as walked,
@@ -104,7 +104,7 @@ def read_query(request: Request) -> ListingQuery:
     )
 
 
-def required_key(request: Request) -> Key | None:
+def optional_key(request: Request) -> Key | None:
     after = request.get("after")
     if after is None:
         return None

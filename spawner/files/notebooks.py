@@ -17,7 +17,7 @@ from spawner.launcher.program import (
     open_home,
     opened,
     read_part,
-    required_timeout,
+    timeout_of,
 )
 
 MAX_NOTEBOOKS = 40
@@ -31,7 +31,7 @@ KERNEL = re.compile(rb'"kernelspec"\s*:\s*\{[^{}]*"name"\s*:\s*"([\w.-]{1,64})"'
 
 def notebooks(context: FilesContext, request: Request) -> Result:
     """Return the most recently changed notebooks below the home, and the kernel that each names."""
-    timeout_s, home = required_timeout(request), context.user.home
+    timeout_s, home = timeout_of(request), context.user.home
     deadline = time.monotonic() + timeout_s
     with at_home():
         os.close(open_home(context.user))

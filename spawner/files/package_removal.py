@@ -28,7 +28,7 @@ from spawner.launcher.program import (
     Result,
     opened,
     required_field,
-    required_timeout,
+    timeout_of,
 )
 
 MAX_RECORD_BYTES = 16 << 20
@@ -44,7 +44,7 @@ def remove_package(context: FilesContext, request: Request) -> Result:
     """
     path, name = required_path_below_root(request), required_field(request, "name", str)
     top = path.steps[: len(path.steps) - whole_number(request, "above", len(path.steps) - 1)]
-    deadline = time.monotonic() + required_timeout(request)
+    deadline = time.monotonic() + timeout_of(request)
     info_name = find_info_folder(path, name)
     last = RootedPath(path.root, (*path.steps, info_name))
     names: dict[RootedPath, set[str]] = {last: set()}

@@ -24,7 +24,7 @@ from spawner.launcher.program import (
     Result,
     opened,
     required_field,
-    required_timeout,
+    timeout_of,
 )
 
 MAX_PACKAGES = 1000
@@ -44,7 +44,7 @@ def packages(context: FilesContext, request: Request) -> Result:
     path, kind = required_path_below_root(request), required_field(request, "kind", str)
     if kind not in ("python", "r", "other"):
         raise Refused("BadRequest", "kind is malformed")
-    deadline = time.monotonic() + required_timeout(request)
+    deadline = time.monotonic() + timeout_of(request)
     walked = walked_or_none(path)
     if walked is None:
         return {"packages": [], "complete": True}

@@ -17,7 +17,7 @@ from spawner.launcher.program import (
     Result,
     opened,
     required_field,
-    required_timeout,
+    timeout_of,
 )
 
 MAX_SCANNED = 100_000
@@ -53,7 +53,7 @@ def search(context: FilesContext, request: Request) -> Result:
     Hidden entries are left out, and no link is followed.
     """
     path = required_path(request)
-    state = Search(read_words(request), time.monotonic() + required_timeout(request))
+    state = Search(read_words(request), time.monotonic() + timeout_of(request))
     with opened(open_folder(path)) as folder, translating_errors(path.name):
         os.close(os.open(".", FLAGS, dir_fd=folder))  # refused here, as there is nothing to search
         while state.folders and state.stopped is None:

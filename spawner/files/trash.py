@@ -40,7 +40,7 @@ from spawner.launcher.program import (
     enter,
     opened,
     required_field,
-    required_timeout,
+    timeout_of,
     write_file,
 )
 
@@ -76,7 +76,7 @@ def delete(context: FilesContext, request: Request) -> Result:
     Deleting for good may take several requests: `done` is true when it is complete.
     """
     path, permanent = required_path_below_root(request), required_field(request, "permanent", bool)
-    deadline = time.monotonic() + required_timeout(request)
+    deadline = time.monotonic() + timeout_of(request)
     with opened(working_folder(path.parent)) as folder, translating_errors(path.name):
         state = os.lstat(path.name, dir_fd=folder)
         if permanent:
@@ -161,7 +161,7 @@ def list_trash(context: FilesContext, request: Request) -> Result:
     """
     path = required_path(request)
     original_path = None if request.get("of") is None else required_field(request, "of", str)
-    deadline = time.monotonic() + required_timeout(request)
+    deadline = time.monotonic() + timeout_of(request)
     items: list[Result] = []
     size = 0
     try:
@@ -244,7 +244,7 @@ def empty_trash(context: FilesContext, request: Request) -> Result:
         and all(type(item_id) is str and UUID.fullmatch(item_id) for item_id in ids)
     ):
         raise Refused("BadRequest", "ids is malformed")
-    removal = Removal(time.monotonic() + required_timeout(request))
+    removal = Removal(time.monotonic() + timeout_of(request))
     try:
         trash = open_trash(path, context.user, make=False)
     except FileNotFoundError:

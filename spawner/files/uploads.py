@@ -50,7 +50,7 @@ from spawner.launcher.program import (
     at_home,
     opened,
     required_field,
-    required_timeout,
+    timeout_of,
 )
 
 MAX_PIECE = 640 << 10
@@ -213,7 +213,7 @@ def finish_upload(context: FilesContext, request: Request) -> Result:
     `sha256` is the expected checksum, or null. While the checksum is still being computed, the
     answer only reports the progress, and the request must be repeated.
     """
-    deadline = time.monotonic() + required_timeout(request)
+    deadline = time.monotonic() + timeout_of(request)
     upload_id, expected_sha256 = (
         required_field(request, "upload_id", str, UUID),
         request.get("sha256"),

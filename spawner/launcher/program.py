@@ -216,7 +216,7 @@ def required_options(request: Request) -> list[str]:
     return options
 
 
-def required_timeout(request: Request) -> float:
+def timeout_of(request: Request) -> float:
     value = request.get("timeout_s", 10)
     if type(value) not in (int, float) or not 0 < value <= MAX_TIMEOUT_S:
         raise Refused("BadRequest", "timeout_s is out of range")
@@ -442,7 +442,7 @@ class Launcher:
 
     def op_submit(self, request: Request) -> Result:
         uuid, files = required_field(request, "uuid", str, UUID), required_files(request)
-        options, timeout_s = required_options(request), required_timeout(request)
+        options, timeout_s = required_options(request), timeout_of(request)
         arguments = ["sbatch", *options, f"--chdir={self.user.home}"]
         with job_folder(self.user, uuid, files):
             out, stderr = self.run(arguments, timeout_s, files["script.sh"], self.user.home)
@@ -483,7 +483,7 @@ class Launcher:
                 return {"unclaimed": False}
 
     def op_cancel(self, request: Request) -> Result:
-        return self.scancel(str(required_job_id(request)), required_timeout(request))
+        return self.scancel(str(required_job_id(request)), timeout_of(request))
 
     def scancel(self, target: str, timeout_s: float) -> Result:
         """Cancel a job or step. Only with --verbose does scancel report a missing job."""
@@ -527,7 +527,7 @@ class Launcher:
     def op_end_step(self, request: Request) -> Result:
         """End the step that op_step started, also if another process of the same user did."""
         uuid, job_id = required_field(request, "uuid", str, UUID), required_job_id(request)
-        timeout_s = required_timeout(request) / 2
+        timeout_s = timeout_of(request) / 2
         arguments = ["squeue", "--noheader", "--steps", f"--jobs={job_id}", "--format=%i|%j"]
         steps, _ = self.run(arguments, timeout_s)
         match = re.search(rf"^({job_id}\.\d+)\|{step_name(uuid)}\s*$", steps, re.MULTILINE)
@@ -593,7 +593,7 @@ class Launcher:
 
         When slurmctld has dropped the job, only the working directory is known, from accounting.
         """
-        job_id, timeout_s = required_job_id(request), required_timeout(request) / 2
+        job_id, timeout_s = required_job_id(request), timeout_of(request) / 2
         try:
             out, _ = self.run(["scontrol", "show", "job", str(job_id)], timeout_s)
         except Refused as error:
@@ -606,7 +606,7 @@ class Launcher:
 
     def op_forecast(self, request: Request) -> Result:
         """Return the output of sbatch --test-only: the job's expected start, in UTC."""
-        options, timeout_s = required_options(request), required_timeout(request)
+        options, timeout_s = required_options(request), timeout_of(request)
         arguments = ["sbatch", "--test-only", *options]
         _, stderr = self.run(arguments, timeout_s, b"#!/bin/sh\n", self.user.home, TZ="UTC0")
         return {"stderr": stderr[-MAX_STDERR:]}

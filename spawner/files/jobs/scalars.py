@@ -23,7 +23,7 @@ from spawner.launcher.program import (
     Request,
     Result,
     required_field,
-    required_timeout,
+    timeout_of,
 )
 
 Scalar = tuple[float, int, str, float]
@@ -47,7 +47,7 @@ def scalars(context: FilesContext, request: Request) -> Result:
     folders = required_field(request, "folders", list)
     if len(folders) > MAX_FOLDERS or not all(type(f) is str for f in folders):
         raise Refused("BadRequest", "folders is malformed")
-    deadline = time.monotonic() + required_timeout(request)
+    deadline = time.monotonic() + timeout_of(request)
     return {"scalars": [last_scalars(folder, deadline) for folder in folders]}
 
 
@@ -81,7 +81,7 @@ def curves(context: FilesContext, request: Request) -> Result:
     points = required_field(request, "points", int)
     if not 2 <= points <= MAX_POINTS:
         raise Refused("BadRequest", "points is malformed")
-    found = CurveReader(folder, points, time.monotonic() + required_timeout(request))
+    found = CurveReader(folder, points, time.monotonic() + timeout_of(request))
     found.read()
     rows = [curve.to_row() for curve in fit_points(list(found.curves.values()))]
     return {"curves": rows, "left_out": len(found.left_out), "complete": found.complete}

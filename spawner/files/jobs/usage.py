@@ -20,7 +20,7 @@ from spawner.launcher.program import (
     descend,
     opened,
     required_field,
-    required_timeout,
+    timeout_of,
 )
 from spawner.usage_file import (
     FOLDER,
@@ -55,7 +55,7 @@ def usage(context: FilesContext, request: Request) -> Result:
     deadline are missing. With `since`, in seconds since 1970, earlier points are left out.
     """
     uuid, task = required_field(request, "uuid", str, UUID), required_field(request, "task", int)
-    deadline = time.monotonic() + required_timeout(request)
+    deadline = time.monotonic() + timeout_of(request)
     since = required_field(request, "since", float) if request.get("since") is not None else 0.0
     try:
         folder = descend(context.user, (*JOBS, uuid, FOLDER), make=False)
