@@ -37,7 +37,7 @@ class NodeIdentity:
     """Key and certificate.
 
     `request` is for the portal to sign; `context` is the server's TLS context, complete after
-    `take`. Open connections keep the certificate they began with.
+    `use_certificate`. Open connections keep the certificate they began with.
     """
 
     def __init__(self) -> None:

@@ -136,8 +136,8 @@ class SessionKeep(PortalHandler):
 class SessionTensorboard(PortalHandler):
     """PUT: the session's TensorBoard, started if it does not run.
 
-    The output of `%tensorboard`, a magic of kernel_startup.py, sends `{"logdir": folder | null,
-    "asked": when the cell ran}`.
+    The output of `%tensorboard`, a magic of catalog/kernel/startup.py, sends
+    `{"logdir": folder | null, "asked": when the cell ran}`.
     """
 
     @authenticated

@@ -17,7 +17,7 @@ from spawner.node.jupyter.outputs.cell_outputs import CellOutputs, is_same_outpu
 from spawner.node.jupyter.outputs.notebook_file import source_of
 
 KEPT_BYTES = 64_000_000
-"""Size of all kept outputs; beyond it, those of the oldest ended executions are dropped."""
+"""Size of all kept outputs; beyond it, those of the oldest executions that are done are dropped."""
 KEPT_EXECUTIONS = 1000
 HIDDEN_WRITES = 1000
 CODE_CHARACTERS = 1_000_000
@@ -31,10 +31,11 @@ class Execution:
     `place` is the id of the cell in the notebook's file that gets the outputs; it differs from
     `cell` if that one has other code there. `in_file` means that the file has had the cell with the
     code since the request, so that a missing cell was deleted. `saved` means that a page has saved
-    all outputs, `written` is the last version that the server wrote into the file. `ended` means
-    that the kernel ended before the cell. `lost_at` is the version since which the page may miss
-    messages, so that it is shown the outputs as other pages are; 0 if it has all. `gap` means that
-    the cell ran then: the page may have the end of the outputs, but miss others.
+    all outputs, `written` is the last version that the server wrote into the file. `done` means
+    that no more outputs will come, and `kernel_ended` that the kernel ended before the cell was
+    done. `lost_at` is the version since which the page may miss messages, so that it is shown the
+    outputs as other pages are; 0 if it has all. `gap` means that the cell ran then: the page may
+    have the end of the outputs, but miss others.
     """
 
     id: str
@@ -50,7 +51,7 @@ class Execution:
     in_file: bool = False
     saved: bool = False
     written: int = 0
-    ended: bool = False
+    kernel_ended: bool = False
     lost_at: int = 0
     gap: bool = False
 
@@ -93,7 +94,7 @@ class Execution:
         return len(self.code) + self.outputs.size
 
     def is_in(self, cell: Mapping[str, Any]) -> bool:
-        """Return whether a cell of a saved notebook has the outputs of this ended execution.
+        """Return whether a cell of a saved notebook has this execution's outputs, once it is done.
 
         A page sets the number once it has the last message. If its connection was never lost, it
         has more than is kept here: answers to `input()`, and what a bound leaves out. Without a
@@ -102,7 +103,7 @@ class Execution:
         if self.count is None:
             return self.in_file
         count = cell.get("execution_count")
-        unanswered = self.ended and not self.gap and count is None
+        unanswered = self.kernel_ended and not self.gap and count is None
         if count != self.count and not unanswered:
             return False
         if not self.gap or self.outputs.truncated:
@@ -247,7 +248,8 @@ class Executions:
         for execution in self.of_kernel(kernel_id):
             if not execution.done:
                 self.version += 1
-                execution.done, execution.ended, execution.changed = True, True, self.version
+                execution.done = execution.kernel_ended = True
+                execution.changed = self.version
                 execution.saved |= execution.count is None and execution.in_file
             has_all = self._is_connected(execution) and not execution.lost_at
             execution.saved |= page_open and has_all
@@ -306,7 +308,7 @@ class Executions:
             execution.note_saved(by_id)
 
     def forget(self, kernel_id: str, cells: Iterable[str]) -> None:
-        """Drop the ended executions of cells whose outputs the user has cleared."""
+        """Drop the executions that are done, of cells whose outputs the user has cleared."""
         cleared = set(cells)
         for execution in self.of_kernel(kernel_id):
             if execution.done and not cleared.isdisjoint({execution.cell, execution.place}):
@@ -335,12 +337,13 @@ class Executions:
         return self._size <= KEPT_BYTES and len(self._by_id) <= KEPT_EXECUTIONS
 
     def _bound(self) -> None:
-        """Drop ended executions that the file has, then shorten others, then drop them."""
+        """Drop executions that are done and in the file, then shorten other done ones, then drop
+        them."""
         if self._fits():
             return
-        ended = [one for one in self._by_id.values() if one.done]
+        done = [one for one in self._by_id.values() if one.done]
         for drop in (False, True):
-            for execution in sorted(ended, key=lambda one: not one.complete):
+            for execution in sorted(done, key=lambda one: not one.complete):
                 if self._fits():
                     return
                 if execution.id not in self._by_id:
