@@ -36,7 +36,7 @@ class KernelContext:
     """Absolute paths where kernels run, and whether the job has GPUs.
 
     `runtime_dir` is the virtualenv on the nodes, `node_dir` the session's folder on the node's own
-    disk (scripts.node_dir), `logdir` the folder that TensorBoard reads, `pip_index_url` pip's
+    disk (launch_files.node_dir), `logdir` the folder that TensorBoard reads, `pip_index_url` pip's
     index, `app_dir` the folder with programs of apps.
     """
 

@@ -28,6 +28,7 @@ MAX_FOUND = 50
 MAX_NAME = 200
 MAX_TAGS = 32
 MAX_TAG = 300
+MAX_CURVES = 32
 MAX_CURVE_POINTS = 2000
 MAX_SERIES = 32
 _LATEST_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
@@ -313,7 +314,7 @@ def scalars(answer: object) -> dict[str, float | None]:
 
 
 def curves(answer: Mapping[str, Any]) -> FolderCurves:
-    rows = _require_list(answer, "curves")[:MAX_TAGS]
+    rows = _require_list(answer, "curves")[:MAX_CURVES]
     return FolderCurves(
         curves=[_parse_curve(_require_object(row)) for row in rows],
         left_out=max(0, typed(answer, "left_out", int)),

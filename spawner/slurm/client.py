@@ -21,6 +21,8 @@ from typing import IO, TypeVar
 
 from spawner import subprocesses
 from spawner.errors import JobNotFound, QueryTooLarge, Rejected, Unreachable
+
+# The launcher is one self-contained file, so what both need is defined there.
 from spawner.launcher.program import is_unreachable
 from spawner.slurm import parse, parse_bounds, parse_nodes, parse_usage
 from spawner.slurm.model import (

@@ -18,8 +18,8 @@ before it saved the job. slurmctld keeps an ended job for MinJobAge. So a job th
 seen live, more recently than that has neither ended nor does it run if slurmctld does not have it.
 Several answers over `CONFIRMED_AFTER` must agree, and a recorded end takes precedence.
 
-An answer in which at least a fifth of all jobs (and five) have vanished at once is ignored until it
-has been repeated.
+If at least five jobs, and a fifth of those that have not ended, vanish at once, the answer is
+ignored until it has been repeated.
 """
 
 from __future__ import annotations

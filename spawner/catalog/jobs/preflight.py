@@ -55,7 +55,7 @@ def listen(port=0):
 def connect(address, timeout_s):
     """Connect to (host, port), retrying refused connections until the time is up.
 
-    The other side may only be late. Raises Unreachable.
+    The other side may only be late. Raises PeerUnreachable.
     """
     end = time.monotonic() + timeout_s
     while True:
