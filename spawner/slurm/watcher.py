@@ -29,8 +29,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from spawner.call_budget import CallBudget, Pace
 from spawner.errors import Rejected, SlurmError
+from spawner.slurm.call_budget import CallBudget, Pace
 from spawner.slurm.job_tracker import JobTracker
 from spawner.slurm.missing_jobs import JobRef, MissingJob, PortalJobKey
 from spawner.slurm.model import (

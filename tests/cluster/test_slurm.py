@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import pytest
 
-from spawner.call_budget import Pace
 from spawner.errors import JobNotFound, Rejected, Unreachable
+from spawner.slurm.call_budget import Pace
 from spawner.slurm.client import Slurm
 from spawner.slurm.model import JobInfo, JobPhase, Outcome, WallLimit
 from spawner.slurm.watcher import Watcher

@@ -16,10 +16,10 @@ import pytest
 from sqlalchemy import insert, select
 
 from portal.models import Job, JobKind, JobState, User, new_id
-from spawner.call_budget import Pace
 from spawner.errors import HomeUnavailable, JobNotFound, Rejected, SpawnerError, Unreachable
 from spawner.launcher.connection import UserInfo
 from spawner.launcher.file_answers import CurveColumns, FolderCurves
+from spawner.slurm.call_budget import Pace
 from spawner.slurm.model import (
     JobInfo,
     JobPhase,

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.db import utcnow
-from spawner.call_budget import CallBudget, Pace
 from spawner.errors import Rejected, Unreachable
+from spawner.slurm.call_budget import CallBudget, Pace
 from spawner.slurm.job_tracker import NEW_JOB
 from spawner.slurm.model import (
     JobInfo,
