@@ -44,7 +44,6 @@ MODULES = (
     "spawner/containers/image_file.py",
     "spawner/catalog/jobscript.py",
     "spawner/launcher/program.py",
-    "spawner/slurm/log_reasons.py",
     "spawner/node/apps/app.py",
     "spawner/node/apps/declared.py",
     "spawner/node/apps/session_apps.py",

@@ -12,10 +12,10 @@ from portal.config.files import FileRoot
 from portal.config.settings import Settings
 from portal.errors import FieldError, PortalError, invalid_input
 from portal.services.concurrency import RequestQueue, file_search_queue
+from portal.services.files import quota
 from portal.services.files.notebook_process import NotebookParser
 from portal.services.files.problems import to_portal_error
 from spawner.errors import SpawnerError
-from spawner.launcher import quota
 from spawner.launcher.connection import Channel
 from spawner.launcher.file_answers import Room
 from spawner.launcher.file_names import from_text, to_text

@@ -13,10 +13,10 @@ from portal.errors import PortalError
 from portal.models import BatchJob
 from portal.services.catalog.available import availability
 from portal.services.slurm import job_logs
+from portal.services.slurm.log_reasons import TAIL_BYTES, LogFacts, explain_log
 from portal.services.slurm.logs import LogPlace
 from spawner.containers.image_packages import normal
 from spawner.errors import SpawnerError
-from spawner.slurm.log_reasons import TAIL_BYTES, LogFacts, explain_log
 from spawner.slurm.reasons import Explanation
 
 log = structlog.get_logger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spawner.slurm.log_reasons import LogFacts, explain_log
+from portal.services.slurm.log_reasons import LogFacts, explain_log
 
 FACTS = LogFacts(gpus=1, has_environment=True, offers=lambda _: [])
 LINES = [
