@@ -49,7 +49,7 @@ MODULES = (
     "spawner/node/apps/session_apps.py",
     "spawner/node/jupyter/session_sources.py",
     "spawner/node/portal_client.py",
-    "spawner/node/workdir.py",
+    "spawner/node/node_setup.py",
     "spawner/node/session.py",
     "spawner/node/tensorboard.py",
     "spawner/node/jupyter/terminal_link.py",

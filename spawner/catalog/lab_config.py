@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spawner.catalog.environment import Environment
-from spawner.node.workdir import TERMINAL_PREFIX
+from spawner.node.node_setup import TERMINAL_PREFIX
 
 APP_SETTINGS_FOLDER = "lab"
 

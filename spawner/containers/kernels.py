@@ -19,7 +19,7 @@ from spawner.containers.apptainer import exec_argv
 from spawner.containers.runtimes import Container, Modules, Virtualenv
 from spawner.launcher.folders import PACKAGES_FOLDER
 from spawner.node.kernel import SLURM_FIELD
-from spawner.node.workdir import KERNEL_METADATA, KERNEL_STARTUP
+from spawner.node.node_setup import KERNEL_METADATA, KERNEL_STARTUP
 
 NODE_DIR_FIELD = "{node_dir}"
 # Without its own process group the kernel would get each SIGINT twice (from Jupyter and through

@@ -8,8 +8,8 @@ Their folders, by the names in the code:
                 portal: scripts, config.json, logs
   node directory (node_dir)
                 a private folder of one session or TensorBoard on the node's own disk, made by
-                workdir.py: sockets, certificates. In config.json, `runtime_dir_prefix` is the start
-                of its path.
+                node_setup.py: sockets, certificates. In config.json, `runtime_dir_prefix` is the
+                start of its path; jobs of earlier releases have this key.
   working directory (workdir)
                 the folder in which Slurm starts a batch job
 """

@@ -27,7 +27,7 @@ from typing import Any
 from tornado.httpserver import HTTPServer
 from tornado.web import Application
 
-from spawner.node import workdir
+from spawner.node import node_setup
 from spawner.node.environ import terminal_environ
 from spawner.node.portal_client import (
     GIVE_UP_S,
@@ -62,10 +62,10 @@ LIMITS = {
 
 def main(arguments: list[str]) -> int:
     """Serve SSH to the end; the exit status appears in Slurm's accounting of the step."""
-    workdir.log_to_stderr()
+    node_setup.log_to_stderr()
     path = Path(arguments[0])
     try:
-        config = workdir.read_config(path)
+        config = node_setup.read_config(path)
         portal = PortalClient(
             config["portal_url"],
             "jobs",
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
             run_id=config["uuid"],
         )
         status = _serve_or_report(portal, config)
-    except (workdir.NodeSetupError, LookupError, OSError, PortalRequestError):
+    except (node_setup.NodeSetupError, LookupError, OSError, PortalRequestError):
         log.exception("SSH can't be served")
         return 1  # the log stays in the folder: the portal reads the reason there
     finally:
@@ -90,7 +90,7 @@ def _serve_or_report(portal: PortalClient, config: dict[str, Any]) -> int:
         asyncio.run(_run(portal, config))
     except NotWanted as end:
         log.info("%s", end)
-    except (workdir.NodeSetupError, OSError) as error:
+    except (node_setup.NodeSetupError, OSError) as error:
         if not portal.report("failed", f"SSH could not be served: {error}"):
             raise
         log.exception("SSH can't be served")
@@ -99,15 +99,15 @@ def _serve_or_report(portal: PortalClient, config: dict[str, Any]) -> int:
 
 
 async def _run(portal: PortalClient, config: dict[str, Any]) -> None:
-    folder = workdir.node_dir_path(config)
-    workdir.create_node_dir(folder)
+    folder = node_setup.node_dir_path(config)
+    node_setup.create_node_dir(folder)
     os.environ.setdefault("HOME", pwd.getpwuid(os.getuid()).pw_dir)
     sshd = Sshd(folder / "ssh", portal.secret, terminal_environ(os.environ))
     connections = SshConnections(portal, sshd)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     try:
-        with workdir.bind(portal.portal_url, os.environ.get("SLURMD_NODENAME")) as listener:
+        with node_setup.bind(portal.portal_url, os.environ.get("SLURMD_NODENAME")) as listener:
             is_tls = await _serve(portal, listener, connections, wants_tls=bool(config.get("tls")))
             presence = Presence(portal, listener.getsockname()[1], is_tls)
             await presence.keep(connections, stop)

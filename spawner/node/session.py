@@ -31,7 +31,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
-from spawner.node import workdir
+from spawner.node import node_setup
 from spawner.node.portal_client import NotWanted, PortalClient, PortalRequestError
 
 log = logging.getLogger("portal")
@@ -60,10 +60,10 @@ class StartTimeline:
 def main(arguments: list[str]) -> int:
     """Run the session to its end; the exit status appears in Slurm's accounting."""
     clock = StartTimeline()
-    workdir.log_to_stderr()
+    node_setup.log_to_stderr()
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
-        config = workdir.read_config(Path(arguments[0]))
+        config = node_setup.read_config(Path(arguments[0]))
         portal = PortalClient(
             config["portal_url"],
             "sessions",
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
             config["secret"],
             ca=config.get("portal_ca"),
         )
-    except (workdir.NodeSetupError, LookupError):
+    except (node_setup.NodeSetupError, LookupError):
         log.exception("this session can't start")
         return 1
     return _run_and_report(portal, config, clock)
@@ -95,7 +95,7 @@ def _run_until_end(
 ) -> int:
     try:
         node_name = os.environ.get("SLURMD_NODENAME")
-        listener = resources.enter_context(workdir.bind(portal.portal_url, node_name))
+        listener = resources.enter_context(node_setup.bind(portal.portal_url, node_name))
         clock.mark("bound")
         _run(portal, config, clock, listener)
     except NotWanted as refusal:
@@ -103,7 +103,7 @@ def _run_until_end(
         return 0
     except (
         PortalRequestError,
-        workdir.NodeSetupError,
+        node_setup.NodeSetupError,
         OSError,
         ImportError,
         LookupError,
@@ -128,8 +128,8 @@ def _run(
     port = listener.getsockname()[1]
     wants_tls = bool(config.get("tls"))
     call = _in_background(lambda: _call_portal(portal, port, clock, wants_tls=wants_tls))
-    folder = workdir.node_dir_path(config)
-    workdir.create_node_dir(folder)
+    folder = node_setup.node_dir_path(config)
+    node_setup.create_node_dir(folder)
     try:
         write_files(folder, config)
         set_environment(folder, config)
@@ -239,7 +239,7 @@ def write_files(folder: Path, config: Mapping[str, Any]) -> None:
     """
     for name, spec in config["kernelspecs"].items():
         _write_json(folder / "kernels" / name / "kernel.json", spec)
-    shutil.copyfile(KERNEL_STARTUP, folder / workdir.KERNEL_STARTUP)
+    shutil.copyfile(KERNEL_STARTUP, folder / node_setup.KERNEL_STARTUP)
     lab = folder / "lab"
     _write_json(lab / "overrides.json", config["lab"].get("overrides", {}))
     _write_json(lab / "page_config.json", config["lab"].get("page_config", {}))
@@ -263,7 +263,7 @@ def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
     try:
         os.chdir(home)
     except OSError as error:
-        raise workdir.NodeSetupError(
+        raise node_setup.NodeSetupError(
             f"your home directory {home} can't be reached on the node: {error.strerror}"
         ) from error
 

@@ -27,7 +27,7 @@ from types import FrameType
 from typing import Any
 
 from spawner import signing
-from spawner.node import workdir
+from spawner.node import node_setup
 from spawner.node.network import namespace
 from spawner.node.portal_client import NotWanted, PortalClient, PortalRequestError
 
@@ -53,9 +53,9 @@ class TensorboardError(Exception):
 
 def main(arguments: list[str]) -> int:
     """Run TensorBoard to its end; the exit status appears in Slurm's accounting."""
-    workdir.log_to_stderr()
+    node_setup.log_to_stderr()
     try:
-        config = workdir.read_config(Path(arguments[0]))
+        config = node_setup.read_config(Path(arguments[0]))
         name = config.get("tensorboard_id", config["uuid"])
         portal = PortalClient(
             config["portal_url"],
@@ -64,12 +64,12 @@ def main(arguments: list[str]) -> int:
             config["secret"],
             ca=config.get("portal_ca"),
         )
-    except (workdir.NodeSetupError, LookupError):
+    except (node_setup.NodeSetupError, LookupError):
         log.exception("TensorBoard can't start")
         return 1
     with contextlib.ExitStack() as until_reported:
         try:
-            listener = workdir.bind(portal.portal_url, os.environ.get("SLURMD_NODENAME"))
+            listener = node_setup.bind(portal.portal_url, os.environ.get("SLURMD_NODENAME"))
             until_reported.enter_context(listener)
             _supervise(portal, config, listener)
         except NotWanted as answer:
@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> int:
             return 0
         except (
             PortalRequestError,
-            workdir.NodeSetupError,
+            node_setup.NodeSetupError,
             TensorboardError,
             OSError,
             LookupError,
@@ -91,8 +91,8 @@ def main(arguments: list[str]) -> int:
 
 def _supervise(portal: PortalClient, config: dict[str, Any], listener: socket.socket) -> None:
     """Start the serving process, call the portal once it listens, and wait until either ends."""
-    folder = workdir.node_dir_path(config)
-    workdir.create_node_dir(folder)
+    folder = node_setup.node_dir_path(config)
+    node_setup.create_node_dir(folder)
     inner = _make_inner_socket(folder) if config.get("tls") else listener
     reading, writing = os.pipe()
     parent = os.getpid()

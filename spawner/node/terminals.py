@@ -25,7 +25,7 @@ from terminado.management import PtyWithClients
 from tornado.web import HTTPError
 
 from spawner.node.environ import terminal_environ
-from spawner.node.workdir import KERNEL_METADATA, TERMINAL_PREFIX
+from spawner.node.node_setup import KERNEL_METADATA, TERMINAL_PREFIX
 
 HANG_UP_S = 3.0
 FROM_REQUEST = frozenset({"name", "cwd"})

@@ -17,7 +17,7 @@ from jupyter_server.utils import url_path_join
 from jupyterlab_server.workspaces_handler import WorkspacesManager
 from tornado.web import authenticated
 
-from spawner.node.workdir import TERMINAL_PREFIX
+from spawner.node.node_setup import TERMINAL_PREFIX
 
 PATH = r"/portal/terminal/(\w+)"
 ON_THE_NODE = "node"

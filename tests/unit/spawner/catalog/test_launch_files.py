@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from spawner.catalog import launch_files
 from spawner.catalog.launch_files import SessionLaunch, TensorboardLaunch
-from spawner.node import workdir
+from spawner.node import node_setup
 from tests.polling import PATIENCE_S
 
 SECRET = "s3cr3t-of-the-session"
@@ -202,7 +202,7 @@ def test_node_dir_has_a_part_that_other_users_cannot_guess() -> None:
         launch_files.tensorboard_files(TENSORBOARD),
     ):
         config = json.loads(files["config.json"])
-        folder = str(workdir.node_dir_path(config))
+        folder = str(node_setup.node_dir_path(config))
         assert folder == launch_files.node_dir(config["uuid"], config["secret"])
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from portal.api.gate import FRESH_S
-from spawner.node import session, workdir
+from spawner.node import node_setup, session
 from spawner.node.jupyter.imports import placeholders
+from spawner.node.node_setup import NodeSetupError
 from spawner.node.portal_client import OutOfReach
-from spawner.node.workdir import NodeSetupError
 
 CONFIG: dict[str, Any] = {
     "kernelspecs": {"python3": {"argv": ["a", "b"]}, "r": {"argv": ["c"]}},
@@ -113,7 +113,7 @@ def test_port_is_held_until_the_gates_answer_has_expired(
         portal_url="http://127.0.0.1:1", report=lambda event, _: events.append(event)
     )
     monkeypatch.setattr(session, "_run", run)
-    monkeypatch.setattr(workdir, "bind", lambda *_: listener)
+    monkeypatch.setattr(node_setup, "bind", lambda *_: listener)
     monkeypatch.setattr(session, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
     assert session._run_and_report(portal, {}, session.StartTimeline()) == (error is not None)
     assert events == ["failed" if error else "exiting", (True, True)]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from spawner.node import workdir
-from spawner.node.workdir import NodeSetupError
+from spawner.node import node_setup
+from spawner.node.node_setup import NodeSetupError
 
 ANYWHERE = "0.0.0.0"  # noqa: S104
 PORTAL = "http://127.0.0.1:8001"
@@ -25,43 +25,43 @@ def config_file(folder: Path, text: str = '{"uuid": "1"}', mode: int = 0o600) ->
 
 
 def test_a_private_config_is_read(tmp_path: Path) -> None:
-    assert workdir.read_config(config_file(tmp_path)) == {"uuid": "1"}
+    assert node_setup.read_config(config_file(tmp_path)) == {"uuid": "1"}
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o666])
 def test_a_config_that_others_reach(tmp_path: Path, mode: int) -> None:
     with pytest.raises(NodeSetupError, match="by other users"):
-        workdir.read_config(config_file(tmp_path, mode=mode))
+        node_setup.read_config(config_file(tmp_path, mode=mode))
 
 
 def test_config_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = config_file(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     with pytest.raises(NodeSetupError, match="another user"):
-        workdir.read_config(path)
+        node_setup.read_config(path)
 
 
 def test_a_config_by_a_link(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(config_file(tmp_path))
     with pytest.raises(NodeSetupError, match="can't be read"):
-        workdir.read_config(link)
+        node_setup.read_config(link)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '"x"', "{" * 100])
 def test_a_damaged_config(tmp_path: Path, text: str) -> None:
     with pytest.raises(NodeSetupError, match="damaged"):
-        workdir.read_config(config_file(tmp_path, text))
+        node_setup.read_config(config_file(tmp_path, text))
 
 
 def test_a_missing_config(tmp_path: Path) -> None:
     with pytest.raises(NodeSetupError, match="can't be read"):
-        workdir.read_config(tmp_path / "none")
+        node_setup.read_config(tmp_path / "none")
 
 
 def test_the_folder_is_the_prefix_and_a_part_of_the_id() -> None:
     config = {"runtime_dir_prefix": "/tmp/portal-", "uuid": "01234567-89ab-cdef-0123-456789abcdef"}
-    path = workdir.node_dir_path(config)
+    path = node_setup.node_dir_path(config)
     assert path == Path("/tmp/portal-01234567-89ab")
     socket_name = "/kernel-01234567-89ab-cdef-0123-456789abcdef-ipc-5"
     assert len(os.fsencode(path) + socket_name.encode()) <= 107
@@ -69,15 +69,15 @@ def test_the_folder_is_the_prefix_and_a_part_of_the_id() -> None:
 
 def test_a_folder_is_private(tmp_path: Path) -> None:
     path = Path("/tmp") / f"place-{os.getpid()}"
-    workdir.create_node_dir(path)
+    node_setup.create_node_dir(path)
     try:
         assert path.stat().st_mode & 0o777 == 0o700
         (path / "left").write_text("by an earlier run")
-        workdir.create_node_dir(path)
+        node_setup.create_node_dir(path)
         assert list(path.iterdir()) == []
         path.chmod(0o755)
         with pytest.raises(NodeSetupError, match="by other users"):
-            workdir.create_node_dir(path)
+            node_setup.create_node_dir(path)
     finally:
         path.rmdir()
 
@@ -87,14 +87,14 @@ def test_a_folder_that_is_a_link(tmp_path: Path) -> None:
     path.symlink_to(tmp_path)
     try:
         with pytest.raises(NodeSetupError, match="not a folder"):
-            workdir.create_node_dir(path)
+            node_setup.create_node_dir(path)
     finally:
         path.unlink()
 
 
 def test_a_folder_with_too_long_a_name() -> None:
     with pytest.raises(NodeSetupError, match="too long"):
-        workdir.create_node_dir(Path("/tmp/" + "x" * 60))
+        node_setup.create_node_dir(Path("/tmp/" + "x" * 60))
 
 
 def test_a_node_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,11 +103,11 @@ def test_a_node_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Path, "mkdir", full)
     with pytest.raises(NodeSetupError, match="No space left"):
-        workdir.create_node_dir(Path("/tmp/portal-test"))
+        node_setup.create_node_dir(Path("/tmp/portal-test"))
 
 
 def test_bound_but_not_listening() -> None:
-    with workdir.bind(PORTAL, None) as listener:
+    with node_setup.bind(PORTAL, None) as listener:
         address = listener.getsockname()
         assert address[0] == "127.0.0.1"
         with pytest.raises(ConnectionRefusedError):
@@ -122,28 +122,31 @@ def test_bound_but_not_listening() -> None:
 
 def test_names_are_asked_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"node01": ["10.77.0.11"], "host": ["127.0.1.1", "10.0.0.5"], "head": ["10.77.0.1"]}
-    monkeypatch.setattr(workdir, "_resolve", lambda name: known.get(name or "", []))
-    monkeypatch.setattr(workdir, "_find_facing_address", lambda url: "10.77.0.11")
+    monkeypatch.setattr(node_setup, "_resolve", lambda name: known.get(name or "", []))
+    monkeypatch.setattr(node_setup, "_find_facing_address", lambda url: "10.77.0.11")
     monkeypatch.setattr(socket, "gethostname", lambda: "host")
-    found = list(workdir._list_addresses("http://head:8002", "node01"))
+    found = list(node_setup._list_addresses("http://head:8002", "node01"))
     assert found == ["10.77.0.11", "10.0.0.5", "10.77.0.11", ANYWHERE]
-    assert next(iter(workdir._list_addresses("http://head:8002", None))) == "10.0.0.5"
+    assert next(iter(node_setup._list_addresses("http://head:8002", None))) == "10.0.0.5"
 
 
 def test_no_loopback_unless_the_portal_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workdir, "_resolve", lambda name: ["127.0.1.1"])
-    monkeypatch.setattr(workdir, "_find_facing_address", lambda url: "10.77.0.11")
-    assert list(workdir._list_addresses("http://head:8002", "node01")) == ["10.77.0.11", ANYWHERE]
-    monkeypatch.setattr(workdir, "_find_facing_address", lambda url: "127.0.0.1")
-    assert list(workdir._list_addresses(PORTAL, "node01")) == ["127.0.0.1"]
+    monkeypatch.setattr(node_setup, "_resolve", lambda name: ["127.0.1.1"])
+    monkeypatch.setattr(node_setup, "_find_facing_address", lambda url: "10.77.0.11")
+    assert list(node_setup._list_addresses("http://head:8002", "node01")) == [
+        "10.77.0.11",
+        ANYWHERE,
+    ]
+    monkeypatch.setattr(node_setup, "_find_facing_address", lambda url: "127.0.0.1")
+    assert list(node_setup._list_addresses(PORTAL, "node01")) == ["127.0.0.1"]
 
 
 def test_an_address_that_is_not_ours_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workdir, "_list_addresses", lambda *_: iter(["192.0.2.1", "127.0.0.1"]))
-    with workdir.bind(PORTAL, "node01") as listener:
+    monkeypatch.setattr(node_setup, "_list_addresses", lambda *_: iter(["192.0.2.1", "127.0.0.1"]))
+    with node_setup.bind(PORTAL, "node01") as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
 
 
 def test_the_config_may_hold_what_json_can(tmp_path: Path) -> None:
     value = {"name": "é\n\u0000", "more": [1, None]}
-    assert workdir.read_config(config_file(tmp_path, json.dumps(value))) == value
+    assert node_setup.read_config(config_file(tmp_path, json.dumps(value))) == value
