@@ -4,7 +4,7 @@ The launcher becomes this program (`op_files` in spawner/launcher/program.py). I
 beside the launcher as one file, files.pyz (spawner/launcher/installed.py), and imports only the
 standard library, this package, `spawner.launcher.program` and `spawner.launcher.folders`.
 
-A path is a root plus the steps below it. The portal names the root; links within the root's own
+A path is a root plus the parts below it. The portal names the root; links within the root's own
 path are the site's responsibility. Reads follow links, because the user has the same rights as in a
-terminal. Writes open each step by directory descriptor without following links.
+terminal. Writes open each part by directory descriptor without following links.
 """

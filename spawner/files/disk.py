@@ -18,7 +18,7 @@ from spawner.files.paths import (
 from spawner.launcher.program import Request, Result, opened
 
 QUOTA = ("/usr/bin/quota", "--user", "--no-wrap", "--raw-grace", "--verbose")
-LUSTRES = ("/usr/bin/lfs", "quota", "-q", "-u")
+LUSTRE_QUOTA = ("/usr/bin/lfs", "quota", "-q", "-u")
 QUOTA_S = 3.0
 MOUNTS = Path("/proc/self/mountinfo")
 OCTAL = re.compile(rb"\\([0-7]{3})")
@@ -61,7 +61,7 @@ def decode_octal(match: re.Match[bytes]) -> bytes:
 
 def quota_command(user: str, mounted: str, kind: str) -> list[str]:
     if kind == "lustre":
-        return [*LUSTRES, user, mounted]
+        return [*LUSTRE_QUOTA, user, mounted]
     return [*QUOTA, f"--filesystem={mounted}"]
 
 

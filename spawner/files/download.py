@@ -197,15 +197,18 @@ class ArchiveWalk:
         try:
             fd = os.open(entry.own_name, READ, dir_fd=entry.folder)
             state = os.fstat(fd)
-            if stat.S_ISREG(state.st_mode) and self.spare(entry, state):
+            if stat.S_ISREG(state.st_mode) and self.claim_allowance(entry, state):
                 return fd
             os.close(fd)
         except OSError as error:
             self.omitted.add(entry.name, str(error.strerror))
         return None
 
-    def spare(self, entry: ArchiveEntry, state: os.stat_result) -> bool:
-        """Return whether the file's holes fit into the archive's allowance for sparse files."""
+    def claim_allowance(self, entry: ArchiveEntry, state: os.stat_result) -> bool:
+        """Take the file's holes from the archive's allowance for sparse files.
+
+        Return False if they exceed it; then the file is omitted.
+        """
         allocated = state.st_blocks * BLOCK
         holes = state.st_size - allocated if allocated * SPARSE < state.st_size else 0
         if holes > self.holes:

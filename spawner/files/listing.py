@@ -35,7 +35,7 @@ from spawner.launcher.program import (
 )
 
 MAX_ENTRIES = 500  # Even with the longest names, this many fit into one frame.
-LOOK_AT_CLOCK = 512
+ENTRIES_PER_CLOCK_CHECK = 512
 NUMBERS = re.compile("[0-9]+")
 
 Key = tuple[int, int | str, str]
@@ -126,7 +126,7 @@ def keys_of(folder: int, query: ListingQuery, deadline: float, counts: ScanCount
     """Yield the sort keys of a folder's matching entries, in directory order."""
     with os.scandir(folder) as entries:
         for number, entry in enumerate(entries):
-            if number % LOOK_AT_CLOCK == 0 and time.monotonic() > deadline:
+            if number % ENTRIES_PER_CLOCK_CHECK == 0 and time.monotonic() > deadline:
                 counts.complete = False
                 return
             name = text_of(entry.name)
@@ -194,7 +194,7 @@ def describe(context: FilesContext, request: Request) -> Result:
     """Return one entry, and the real path of its folder."""
     path = required_path(request)
     with opened(open_folder(path.parent)) as folder, translating_errors(path.name):
-        name = path.name if path.steps else "."
+        name = path.name if path.parts else "."
         entry = entry_of(folder, name)
         return {"entry": entry, "real_folder": text_of(path_of(folder))}
 

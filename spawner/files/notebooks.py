@@ -13,10 +13,10 @@ from spawner.launcher.program import (
     Refused,
     Request,
     Result,
-    at_home,
     open_home,
     opened,
     read_part,
+    reporting_home_errors,
     timeout_of,
 )
 
@@ -33,7 +33,7 @@ def notebooks(context: FilesContext, request: Request) -> Result:
     """Return the most recently changed notebooks below the home, and the kernel that each names."""
     timeout_s, home = timeout_of(request), context.user.home
     deadline = time.monotonic() + timeout_s
-    with at_home():
+    with reporting_home_errors():
         os.close(open_home(context.user))
     newest, complete = newest_notebooks(home, deadline - timeout_s / 3)
     items = [

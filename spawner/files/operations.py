@@ -19,6 +19,7 @@ from spawner.files.paths import (
     RootedPath,
     entry_of,
     lstat_or_none,
+    open_for_changes,
     problem,
     rename_new,
     required_path_below_root,
@@ -26,7 +27,6 @@ from spawner.files.paths import (
     sites_umask,
     translating_errors,
     version_of,
-    working_folder,
 )
 from spawner.launcher.program import Refused, Request, Result, opened, required_field
 
@@ -42,16 +42,16 @@ def make_folder(context: FilesContext, request: Request) -> Result:
     with sites_umask(context):
         if parents:
             make_missing(path.parent)
-        with opened(working_folder(path.parent)) as folder, translating_errors(path.name):
+        with opened(open_for_changes(path.parent)) as folder, translating_errors(path.name):
             os.mkdir(path.name, dir_fd=folder)
             return {"entry": entry_of(folder, path.name)}
 
 
 def make_missing(path: RootedPath) -> None:
-    for count in range(1, len(path.steps) + 1):
-        above = RootedPath(path.root, path.steps[:count])
+    for count in range(1, len(path.parts) + 1):
+        above = RootedPath(path.root, path.parts[:count])
         with (
-            opened(working_folder(above.parent)) as folder,
+            opened(open_for_changes(above.parent)) as folder,
             translating_errors(above.name),
             contextlib.suppress(FileExistsError),
         ):
@@ -69,8 +69,8 @@ def move(context: FilesContext, request: Request) -> Result:
     )
     overwrite = required_field(request, "overwrite", bool)
     with (
-        opened(working_folder(source.parent)) as folder,
-        opened(working_folder(to.parent)) as new_folder,
+        opened(open_for_changes(source.parent)) as folder,
+        opened(open_for_changes(to.parent)) as new_folder,
     ):
         with translating_errors(source.name):
             state = os.lstat(source.name, dir_fd=folder)
@@ -96,21 +96,21 @@ def save(context: FilesContext, request: Request) -> Result:
     version = request.get("version")
     if version is not None and type(version) is not str:
         raise Refused("BadRequest", "version is malformed")
-    with opened(working_folder(path.parent)) as folder, translating_errors(path.name):
-        before = unchanged(folder, path.name, version)
+    with opened(open_for_changes(path.parent)) as folder, translating_errors(path.name):
+        before = require_version(folder, path.name, version)
         with new_file(context, folder) as (fd, name):
             write_all(fd, data, 0)
             if before:
                 keep_rights(fd, before)
             os.fsync(fd)
-            if unchanged(folder, path.name, version):
+            if require_version(folder, path.name, version):
                 os.rename(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
             else:
                 rename_new(folder, name, folder, path.name)
         return {"entry": entry_of(folder, path.name)}
 
 
-def unchanged(folder: int, name: str, version: str | None) -> os.stat_result | None:
+def require_version(folder: int, name: str, version: str | None) -> os.stat_result | None:
     """Return the status of the file if it has this version, or None if it is absent as expected.
 
     Raises a problem if the file exists, is missing or differs contrary to `version`.
@@ -174,6 +174,10 @@ def write_all(fd: int, data: bytes, offset: int) -> None:
 # --- deleting for good ----------------------------------------------------------------------------
 
 
+class DeadlinePassed(Exception):
+    """The deadline passed before everything was removed."""
+
+
 class Removal:
     """Deletion of a folder tree of any depth and width.
 
@@ -193,50 +197,49 @@ class Removal:
             self.count += 1
             return True
         self.device = state.st_dev
-        with opened(enter_to_empty(parent, name)) as top:
-            if not self.empty(top):
-                return False
+        try:
+            with opened(enter_to_empty(parent, name)) as top:
+                self.empty(top)
+        except DeadlinePassed:
+            return False
         os.rmdir(name, dir_fd=parent)
         self.count += 1
         return True
 
-    def empty(self, top: int) -> bool:
+    def empty(self, top: int) -> None:
+        """Remove everything in a folder. Raises DeadlinePassed."""
         while names := self.unlink_files(top):
-            if names == [None]:
-                return False
             for name in names:
-                if name is not None and not self.lift(top, name):
-                    return False
-        return True
+                self.lift(top, name)
 
-    def lift(self, top: int, name: str) -> bool:
-        """Move the contents of a folder up into `top`, and remove the folder."""
+    def lift(self, top: int, name: str) -> None:
+        """Move the contents of a folder up into `top`, and remove the folder.
+
+        Raises DeadlinePassed.
+        """
         with opened(enter_to_empty(top, name)) as folder:
             if os.fstat(folder).st_dev != self.device:
                 text = f"Another file system is mounted in “{shown_name(name)}”."
                 raise problem("other-filesystem", text)
             while names := self.unlink_files(folder):
                 for below in names:
-                    if below is None:
-                        return False
                     make_writable(folder, below)
                     new = f".portal-removing-{os.urandom(8).hex()}"
                     os.rename(below, new, src_dir_fd=folder, dst_dir_fd=top)
         os.rmdir(name, dir_fd=top)
         self.count += 1
-        return True
 
-    def unlink_files(self, folder: int) -> list[str | None]:
+    def unlink_files(self, folder: int) -> list[str]:
         """Remove everything but folders; return the names of up to `MAX_AT_ONCE` folders.
 
-        Return [None] if the deadline passed.
+        Raises DeadlinePassed.
         """
-        subfolders: list[str | None] = []
+        subfolders: list[str] = []
         before = self.count
         with os.scandir(folder) as entries:
             for entry in entries:
                 if self.count and time.monotonic() > self.deadline:
-                    return [None]
+                    raise DeadlinePassed
                 if entry.is_dir(follow_symlinks=False):
                     subfolders.append(entry.name)
                     if len(subfolders) >= MAX_AT_ONCE:

@@ -15,12 +15,12 @@ from spawner.files.paths import (
     READ_FLAGS,
     RootedPath,
     lstat_or_none,
+    open_for_changes,
     problem,
     required_path_below_root,
     text_of,
     translating_errors,
     whole_number,
-    working_folder,
 )
 from spawner.launcher.program import (
     Refused,
@@ -43,10 +43,10 @@ def remove_package(context: FilesContext, request: Request) -> Result:
     RECORD is deleted last.
     """
     path, name = required_path_below_root(request), required_field(request, "name", str)
-    top = path.steps[: len(path.steps) - whole_number(request, "above", len(path.steps) - 1)]
+    top = path.parts[: len(path.parts) - whole_number(request, "above", len(path.parts) - 1)]
     deadline = time.monotonic() + timeout_of(request)
     info_name = find_info_folder(path, name)
-    last = RootedPath(path.root, (*path.steps, info_name))
+    last = RootedPath(path.root, (*path.parts, info_name))
     names: dict[RootedPath, set[str]] = {last: set()}
     for file in files_of_package(last, path, top):
         names.setdefault(file.parent, set()).add(file.name)
@@ -55,14 +55,14 @@ def remove_package(context: FilesContext, request: Request) -> Result:
             return {"done": False}
         delete_files(folder, of_folder)
     delete_files(last, {RECORD_NAME})
-    for folder in sorted(names, key=lambda folder_path: -len(folder_path.steps)):
+    for folder in sorted(names, key=lambda folder_path: -len(folder_path.parts)):
         remove_empty(folder, top)
     return {"done": True}
 
 
 def find_info_folder(path: RootedPath, name: str) -> str:
     """Return the name of the package's metadata folder (.dist-info or .egg-info)."""
-    with opened(working_folder(path)) as folder:
+    with opened(open_for_changes(path)) as folder:
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
         with opened(os.open(".", flags, dir_fd=folder)) as listed:
             for entry in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
@@ -78,17 +78,17 @@ def files_of_package(
     """Yield the package's files except RECORD, restricted to those below `top`."""
     text = record_of(info_path)
     for row in csv.reader(text.splitlines()):
-        steps = steps_of(row[0], site.steps) if row else None
-        inside = steps is not None and steps[: len(top)] == top and len(steps) > len(top)
-        if steps is not None and inside and steps != (*info_path.steps, RECORD_NAME):
-            yield RootedPath(info_path.root, steps)
+        parts = parts_of(row[0], site.parts) if row else None
+        inside = parts is not None and parts[: len(top)] == top and len(parts) > len(top)
+        if parts is not None and inside and parts != (*info_path.parts, RECORD_NAME):
+            yield RootedPath(info_path.root, parts)
 
 
 def record_of(info_path: RootedPath) -> str:
     """Return the text of a package's RECORD."""
     sentence = "This package does not list its files: remove all packages instead."
     try:
-        with opened(working_folder(info_path)) as folder:
+        with opened(open_for_changes(info_path)) as folder:
             state = os.lstat(RECORD_NAME, dir_fd=folder)
             if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_RECORD_BYTES:
                 raise problem("failed", sentence)
@@ -99,25 +99,25 @@ def record_of(info_path: RootedPath) -> str:
         raise problem("failed", sentence) from error
 
 
-def steps_of(path: str, base: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Resolve a RECORD path to steps below the root; None if it leads outside."""
-    steps = list(base)
+def parts_of(path: str, base: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Resolve a RECORD path to parts below the root; None if it leads outside."""
+    parts = list(base)
     if path.startswith("/") or "\0" in path:
         return None
-    for step in path.split("/"):
-        if step == ".." and steps:
-            steps.pop()
-        elif step == "..":
+    for part in path.split("/"):
+        if part == ".." and parts:
+            parts.pop()
+        elif part == "..":
             return None
-        elif step not in ("", "."):
-            steps.append(step)
-    return tuple(steps)
+        elif part not in ("", "."):
+            parts.append(part)
+    return tuple(parts)
 
 
 def delete_files(path: RootedPath, names: set[str]) -> None:
     """Delete files of one folder, and their compiled versions in `__pycache__`."""
     try:
-        walked = working_folder(path)
+        walked = open_for_changes(path)
     except Refused as refused:
         if refused.more.get("code") == "not-there":
             return
@@ -144,9 +144,9 @@ def delete_compiled(folder: int, stems: set[str]) -> None:
 
 def remove_empty(path: RootedPath, top: tuple[str, ...]) -> None:
     """Remove a folder and its parents below `top`, as far as they are empty."""
-    while len(path.steps) > len(top):
+    while len(path.parts) > len(top):
         try:
-            with opened(working_folder(path.parent)) as folder:
+            with opened(open_for_changes(path.parent)) as folder:
                 os.rmdir(path.name, dir_fd=folder)
         except (OSError, Refused):
             return

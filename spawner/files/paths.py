@@ -18,7 +18,7 @@ from spawner.launcher.program import Refused, Request, Result, opened, required_
 MAX_PATH_BYTES = 8192
 MAX_NAME_BYTES = 255
 MAX_OWNERS = 1000
-KERNELS_OWN = frozenset({"proc", "sys"})
+PSEUDO_FILESYSTEMS = frozenset({"proc", "sys"})
 RENAME_NOREPLACE = 1
 WALK = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -56,18 +56,18 @@ ERROR_MESSAGES = {
 
 
 class RootedPath(NamedTuple):
-    """Root path and the steps below it; no steps for the root itself."""
+    """Root path and the names of the parts below it; no parts for the root itself."""
 
     root: str
-    steps: tuple[str, ...]
+    parts: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        return self.steps[-1] if self.steps else self.root
+        return self.parts[-1] if self.parts else self.root
 
     @property
     def parent(self) -> RootedPath:
-        return RootedPath(self.root, self.steps[:-1])
+        return RootedPath(self.root, self.parts[:-1])
 
 
 def problem(code: str, message: str, **more: Any) -> Refused:
@@ -103,35 +103,35 @@ def system_name(text: str) -> str:
     return os.fsdecode(text.encode("utf-8", "surrogateescape"))
 
 
-def required_steps(request: Request, key: str) -> tuple[str, ...]:
+def required_parts(request: Request, key: str) -> tuple[str, ...]:
     """Split and validate a path below a root; "" is the root."""
     path: str = required_field(request, key, str)
     if not path:
         return ()
-    steps = tuple(system_name(step) for step in path.split("/"))
-    if any(step in ("", ".", "..") or "\0" in step for step in steps):
+    parts = tuple(system_name(part) for part in path.split("/"))
+    if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise problem("bad-name", "A path consists of names separated by “/”.")
-    if len(os.fsencode("/".join(steps))) > MAX_PATH_BYTES:
+    if len(os.fsencode("/".join(parts))) > MAX_PATH_BYTES:
         raise problem("bad-name", "This path is too long.")
-    for step in steps:
-        if len(os.fsencode(step)) > MAX_NAME_BYTES:
-            raise problem("bad-name", f"The name “{shown_name(step)}” is too long.")
-    return steps
+    for part in parts:
+        if len(os.fsencode(part)) > MAX_NAME_BYTES:
+            raise problem("bad-name", f"The name “{shown_name(part)}” is too long.")
+    return parts
 
 
 def required_path(request: Request, key: str = "path", root_key: str = "root") -> RootedPath:
     root: str = required_field(request, root_key, str)
     if not root.startswith("/") or "\0" in root:
         raise Refused("BadRequest", f"{root_key} is no whole path")
-    return RootedPath(root, required_steps(request, key))
+    return RootedPath(root, required_parts(request, key))
 
 
 def required_path_below_root(
     request: Request, key: str = "path", root_key: str = "root"
 ) -> RootedPath:
-    """Return the requested place; refuse a root itself, which must not be changed."""
+    """Return the requested path; refuse a root itself, which must not be changed."""
     path = required_path(request, key, root_key)
-    if not path.steps:
+    if not path.parts:
         raise problem("bad-name", "This folder itself can't be changed, only its contents.")
     return path
 
@@ -152,10 +152,10 @@ def open_root(root: str) -> int:
 
 
 def walk(path: RootedPath, follow: bool) -> int:
-    """Open the folder at a place with O_PATH. Without `follow`, no step may be a link."""
+    """Open a folder with O_PATH. Without `follow`, no part of its path may be a link."""
     fd = open_root(path.root)
     flags = WALK if follow else WALK | os.O_NOFOLLOW
-    for name in path.steps:
+    for name in path.parts:
         with opened(fd), translating_errors(name):
             try:
                 below = os.open(name, flags, dir_fd=fd)
@@ -168,16 +168,16 @@ def walk(path: RootedPath, follow: bool) -> int:
 
 
 def open_folder(path: RootedPath) -> int:
-    """Open the folder at a place for reading: follow links, but refuse /proc and /sys."""
+    """Open a folder for reading: follow links, but refuse /proc and /sys."""
     fd = walk(path, follow=True)
-    if is_kernels_own(fd):
+    if is_in_pseudo_filesystem(fd):
         os.close(fd)
         raise problem("denied", "This is not a folder with files.")
     return fd
 
 
-def working_folder(path: RootedPath) -> int:
-    """Open the folder in which something is to be changed, without following links."""
+def open_for_changes(path: RootedPath) -> int:
+    """Open a folder to change entries in it, without following links."""
     return walk(path, follow=False)
 
 
@@ -186,18 +186,18 @@ def path_of(fd: int) -> str:
     return str(Path(f"/proc/self/fd/{fd}").readlink())
 
 
-def is_kernels_own(fd: int) -> bool:
-    """Return whether an open folder or file lies in /proc or /sys (but not in /system, say)."""
-    return path_of(fd).split("/")[1] in KERNELS_OWN
+def is_in_pseudo_filesystem(fd: int) -> bool:
+    """Return whether an open folder or file lies in /proc or /sys."""
+    return path_of(fd).split("/")[1] in PSEUDO_FILESYSTEMS
 
 
 def open_file(path: RootedPath) -> int:
     """Open a regular file for reading, following links. FIFOs and devices are never opened."""
     with opened(open_folder(path.parent)) as folder, translating_errors(path.name):
-        if not path.steps or not stat.S_ISREG(os.stat(path.name, dir_fd=folder).st_mode):
+        if not path.parts or not stat.S_ISREG(os.stat(path.name, dir_fd=folder).st_mode):
             raise problem("no-file", f"“{shown_name(path.name)}” is not a readable file.")
         fd = os.open(path.name, READ_FLAGS, dir_fd=folder)
-        if stat.S_ISREG(os.fstat(fd).st_mode) and not is_kernels_own(fd):
+        if stat.S_ISREG(os.fstat(fd).st_mode) and not is_in_pseudo_filesystem(fd):
             return fd
         os.close(fd)
         raise problem("no-file", f"“{shown_name(path.name)}” is not a readable file.")

@@ -21,6 +21,7 @@ from spawner.files.paths import (
     RootedPath,
     entry_of,
     kind_of,
+    open_for_changes,
     open_root,
     problem,
     rename_new,
@@ -29,7 +30,6 @@ from spawner.files.paths import (
     shown_name,
     text_of,
     translating_errors,
-    working_folder,
 )
 from spawner.launcher.program import (
     UUID,
@@ -67,7 +67,7 @@ def open_trash(path: RootedPath, user: User, make: bool) -> int:
 
 
 def in_trash(path: RootedPath) -> bool:
-    return path.steps[0] == TRASH or path.steps[0].startswith(f"{TRASH}-")
+    return path.parts[0] == TRASH or path.parts[0].startswith(f"{TRASH}-")
 
 
 def delete(context: FilesContext, request: Request) -> Result:
@@ -77,7 +77,7 @@ def delete(context: FilesContext, request: Request) -> Result:
     """
     path, permanent = required_path_below_root(request), required_field(request, "permanent", bool)
     deadline = time.monotonic() + timeout_of(request)
-    with opened(working_folder(path.parent)) as folder, translating_errors(path.name):
+    with opened(open_for_changes(path.parent)) as folder, translating_errors(path.name):
         state = os.lstat(path.name, dir_fd=folder)
         if permanent:
             removal = Removal(deadline)
@@ -99,7 +99,7 @@ def to_trash(
         os.mkdir(trash_id, 0o700, dir_fd=trash)
         try:
             with opened(enter(trash, trash_id, user, make=False)) as item_folder:
-                path = "/".join(text_of(step) for step in original.steps)
+                path = "/".join(text_of(part) for part in original.parts)
                 about = {"path": path, "deleted_at": time.time()}
                 write_file(item_folder, ABOUT, json.dumps(about).encode())
                 with moving(original.name):
@@ -224,11 +224,11 @@ def restore(context: FilesContext, request: Request) -> Result:
             to = required_path_below_root(
                 {"root": root.root, "path": came_from(item_folder) if path is None else path}
             )
-            with opened(working_folder(to.parent)) as folder, translating_errors(to.name):
+            with opened(open_for_changes(to.parent)) as folder, translating_errors(to.name):
                 rename_new(item_folder, ITEM, folder, to.name)
                 entry = entry_of(folder, to.name)
         forget_item(trash, trash_id)
-    return {"entry": entry, "path": "/".join(text_of(step) for step in to.steps)}
+    return {"entry": entry, "path": "/".join(text_of(part) for part in to.parts)}
 
 
 def empty_trash(context: FilesContext, request: Request) -> Result:

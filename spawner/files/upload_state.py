@@ -17,9 +17,9 @@ from spawner.launcher.program import (
     Refused,
     Result,
     User,
-    at_home,
     descend,
     opened,
+    reporting_home_errors,
     required_field,
     write_file,
 )
@@ -49,7 +49,7 @@ class Upload(NamedTuple):
         return {
             "id": self.id,
             "root": self.path.root,
-            "path": "/".join(text_of(step) for step in self.path.steps),
+            "path": "/".join(text_of(part) for part in self.path.parts),
             "size_bytes": self.size,
             "overwrite": self.overwrite,
             "created_at": self.created_at,
@@ -68,7 +68,7 @@ HASHES: dict[str, Hashed] = {}
 
 
 def open_records(user: User) -> int:
-    with at_home():
+    with reporting_home_errors():
         return descend(user, UPLOADS, make=True)
 
 
@@ -120,7 +120,7 @@ def readable_record(records: int, upload_id: str) -> Upload | None:
 
 
 def write_record(records: int, upload: Upload) -> None:
-    path = "/".join(text_of(step) for step in upload.path.steps)
+    path = "/".join(text_of(part) for part in upload.path.parts)
     fields = {
         "root": upload.path.root,
         "path": path,

@@ -20,13 +20,13 @@ from spawner.files.operations import NEW_FILE, both_files, keep_rights, required
 from spawner.files.paths import (
     entry_of,
     lstat_or_none,
+    open_for_changes,
     problem,
     rename_new,
     required_path_below_root,
     shown_name,
     translating_errors,
     whole_number,
-    working_folder,
 )
 from spawner.files.upload_state import (
     HASHES,
@@ -47,8 +47,8 @@ from spawner.launcher.program import (
     Refused,
     Request,
     Result,
-    at_home,
     opened,
+    reporting_home_errors,
     required_field,
     timeout_of,
 )
@@ -64,7 +64,7 @@ MAX_HASHES = 8
 @contextlib.contextmanager
 def part_of(upload: Upload) -> Iterator[tuple[int, int]]:
     """Yield the folder and the hidden partial file in it, locked against concurrent writers."""
-    with opened(working_folder(upload.path.parent)) as folder:
+    with opened(open_for_changes(upload.path.parent)) as folder:
         try:
             fd = os.open(upload.part, PART, dir_fd=folder)
         except FileNotFoundError as error:
@@ -106,14 +106,14 @@ def begin_upload(context: FilesContext, request: Request) -> Result:
         if sum(1 for _ in records_in(records)) >= MAX_UPLOADS:
             raise problem("too-many", "Too many unfinished uploads: finish or discard some.")
         with (
-            opened(working_folder(upload.path.parent)) as folder,
+            opened(open_for_changes(upload.path.parent)) as folder,
             translating_errors(upload.path.name),
         ):
             check_place(folder, upload)
             room = os.fstatvfs(folder)
             if upload.size > room.f_bavail * room.f_frsize:
                 raise problem("no-space", "There is not enough space for this file.")
-            with at_home():
+            with reporting_home_errors():
                 write_record(records, upload)
             try:
                 os.close(os.open(upload.part, NEW_FILE, 0o600, dir_fd=folder))
@@ -171,7 +171,7 @@ def add_to_hash(upload_id: str, data: bytes) -> None:
 def look_at_upload(context: FilesContext, request: Request) -> Result:
     """Return an upload's description and how much of it was received."""
     upload = read_upload(context.user, required_field(request, "upload_id", str, UUID))
-    with opened(working_folder(upload.path.parent)) as folder:
+    with opened(open_for_changes(upload.path.parent)) as folder:
         state = lstat_or_none(folder, upload.part)
     if state is None:
         raise problem("not-there", UPLOAD_GONE)
@@ -201,7 +201,7 @@ def list_uploads(context: FilesContext, request: Request) -> Result:
 def offset_of(upload: Upload) -> int | None:
     with (
         contextlib.suppress(OSError, Refused),
-        opened(working_folder(upload.path.parent)) as folder,
+        opened(open_for_changes(upload.path.parent)) as folder,
     ):
         return os.lstat(upload.part, dir_fd=folder).st_size
     return None
@@ -282,7 +282,7 @@ def delete_upload(records: int, upload: Upload) -> None:
     """
     try:
         with (
-            opened(working_folder(upload.path.parent)) as folder,
+            opened(open_for_changes(upload.path.parent)) as folder,
             translating_errors(upload.path.name),
             contextlib.suppress(FileNotFoundError),
         ):
@@ -310,7 +310,7 @@ def clean_uploads(context: FilesContext, request: Request) -> Result:
 def last_written(upload: Upload) -> float:
     with (
         contextlib.suppress(OSError, Refused),
-        opened(working_folder(upload.path.parent)) as folder,
+        opened(open_for_changes(upload.path.parent)) as folder,
     ):
         return max(upload.created_at, os.lstat(upload.part, dir_fd=folder).st_mtime)
     return upload.created_at

@@ -16,7 +16,7 @@ root-owned launcher.conf lies beside it; its first line is
 `{"min_uid": …, "slurm_bin_dir": …, "slurm_conf": …, "umask": "0022"}`. The files program, files.pyz
 (spawner/files), lies there too: the operation `files` replaces this process by it.
 
-Paths: below the user's home every step is opened by directory descriptor without following links,
+Paths: below the user's home every part is opened by directory descriptor without following links,
 and must be owned by the user. The portal supplies only a UUID and plain file names.
 """
 
@@ -138,8 +138,8 @@ def beside(name: str) -> str:
     return f"{__file__.rpartition('/')[0]}/{name}"
 
 
-def only_roots(state: os.stat_result) -> bool:
-    """Return whether only root can change a file."""
+def only_root_can_write(state: os.stat_result) -> bool:
+    """Return whether a file is owned by root and writable by root only."""
     return state.st_uid == 0 and not state.st_mode & 0o022
 
 
@@ -148,7 +148,7 @@ def read_conf(path: str) -> Conf:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(fd, encoding="utf-8") as file:
         state = os.fstat(file.fileno())
-        if not only_roots(state):
+        if not only_root_can_write(state):
             die("launcher.conf must be owned by root and writable only by root")
         fields = json.loads(file.readline(4096))
     if set(fields) != set(Conf._fields):
@@ -232,12 +232,12 @@ def required_absolute_path(request: Request, key: str) -> str:
 
 
 def required_job_path(request: Request) -> tuple[str, ...]:
-    """Return the steps of a relative path, none of which leads up."""
+    """Return the parts of a relative path, none of which leads up."""
     path: str = required_field(request, "path", str)
-    steps = tuple(path.split("/"))
-    if len(steps) > 16 or any(s in ("", ".", "..") or "\0" in s or len(s) > 255 for s in steps):
+    parts = tuple(path.split("/"))
+    if len(parts) > 16 or any(p in ("", ".", "..") or "\0" in p or len(p) > 255 for p in parts):
         raise Refused("PathRefused", "This path is not one of the portal's.")
-    return steps
+    return parts
 
 
 # --- folders and files --------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def opened(fd: int) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def at_home() -> Iterator[None]:
+def reporting_home_errors() -> Iterator[None]:
     """Report why a home is unusable (full, missing, ...), because the user can fix that."""
     try:
         yield
@@ -288,9 +288,9 @@ def enter(parent: int, name: str, user: User, make: bool) -> int:
     return fd
 
 
-def descend(user: User, steps: tuple[str, ...], make: bool) -> int:
+def descend(user: User, parts: tuple[str, ...], make: bool) -> int:
     fd = open_home(user)
-    for name in steps:
+    for name in parts:
         with opened(fd):
             below = enter(fd, name, user, make)
         fd = below
@@ -322,18 +322,18 @@ def job_folder(user: User, uuid: str, files: dict[str, bytes]) -> Iterator[int]:
     If the operation is refused, delete the folder, unless it existed before: a repeated request may
     have a running job in it. After Unreachable keep it, because Slurm may have accepted the job.
     """
-    with at_home():
+    with reporting_home_errors():
         jobs = descend(user, JOBS, make=True)
     with opened(jobs):
         created = False
         try:
-            with at_home():
+            with reporting_home_errors():
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(uuid, 0o700, dir_fd=jobs)
                     created = True
                 folder = enter(jobs, uuid, user, make=False)
             with opened(folder):
-                with at_home():
+                with reporting_home_errors():
                     for name, data in files.items():
                         write_file(folder, name, data)
                 yield folder
@@ -429,7 +429,7 @@ class Launcher:
         program = beside("files.pyz")
         installed = False
         with contextlib.suppress(OSError), opened(os.open(program, os.O_RDONLY)) as fd:
-            installed = only_roots(os.fstat(fd))
+            installed = only_root_can_write(os.fstat(fd))
         if not installed:
             raise Refused("NoFilesProgram", NO_FILES_PROGRAM)
         python = sys.executable
@@ -458,7 +458,10 @@ class Launcher:
         false if a copy of the job claimed it first.
         """
         uuid = required_field(request, "uuid", str, UUID)
-        with at_home(), opened(descend(self.user, (*JOBS, uuid), make=True)) as folder:
+        with (
+            reporting_home_errors(),
+            opened(descend(self.user, (*JOBS, uuid), make=True)) as folder,
+        ):
             try:
                 os.symlink(WITHDRAWN, "claimed", dir_fd=folder)
             except FileExistsError:
@@ -473,7 +476,7 @@ class Launcher:
         Opening the folder makes NFS read it again, which may have been changed on a node.
         """
         uuid = required_field(request, "uuid", str, UUID)
-        with at_home():
+        with reporting_home_errors():
             os.close(open_home(self.user))  # a missing home is not a missing folder
             try:
                 with opened(descend(self.user, (*JOBS, uuid), make=False)) as folder:
@@ -512,7 +515,7 @@ class Launcher:
             f"--chdir={home}", "/".join([home, *JOBS, uuid, "script.sh"]),
         ]  # fmt: skip
         with job_folder(self.user, uuid, files) as folder:
-            with at_home():
+            with reporting_home_errors():
                 out, err = open_log(folder, "stdout.log"), open_log(folder, "stderr.log")
             with opened(out), opened(err):
                 null = subprocess.DEVNULL
@@ -542,7 +545,7 @@ class Launcher:
         )
         if not 0 < limit <= MAX_READ:
             raise Refused("BadRequest", "limit is out of range")
-        with at_home():
+        with reporting_home_errors():
             with opened(open_home(self.user)):
                 pass  # a missing home is not a missing file
             try:
@@ -612,14 +615,14 @@ class Launcher:
         return {"stderr": stderr[-MAX_STDERR:]}
 
     def op_mkdir(self, request: Request) -> Result:
-        steps = required_job_path(request)
-        with at_home():
-            os.close(descend(self.user, steps, make=True))
+        parts = required_job_path(request)
+        with reporting_home_errors():
+            os.close(descend(self.user, parts, make=True))
         return {}
 
     def op_forget(self, request: Request) -> Result:
         uuid = required_field(request, "uuid", str, UUID)
-        with at_home(), contextlib.suppress(FileNotFoundError):
+        with reporting_home_errors(), contextlib.suppress(FileNotFoundError):
             jobs = descend(self.user, JOBS, make=False)
             with opened(jobs):
                 shutil.rmtree(uuid, dir_fd=jobs)
@@ -664,12 +667,12 @@ def write_log(request: Any, seconds: float, error: str) -> None:
     It contains nothing else from the request. If nothing reads stderr, the line is lost.
     """
     fields = request if isinstance(request, dict) else {}
-    operation, name = fields.get("op"), fields.get("request")
+    operation, request_id = fields.get("op"), fields.get("request")
     fields = {
         "launcher": operation if type(operation) is str and WORD.fullmatch(operation) else "none",
         "seconds": round(seconds, 4),
         "error": error,
-        "request": name if type(name) is str and REQUEST.fullmatch(name) else "",
+        "request": request_id if type(request_id) is str and REQUEST.fullmatch(request_id) else "",
     }
     with contextlib.suppress(OSError):
         os.write(2, json.dumps(fields).encode() + b"\n")

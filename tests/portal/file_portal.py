@@ -36,7 +36,7 @@ if os.getuid() == 0:
 spec = importlib.util.spec_from_file_location("launcher", {launcher!r})
 launcher = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(launcher)
-launcher.only_roots = lambda state: True
+launcher.only_root_can_write = lambda state: True
 launcher.read_conf = lambda path: launcher.Conf(1, "/nowhere", "", 0o022)
 home = {homes!r} + "/" + name
 launcher.who_am_i = lambda least: launcher.User(name, uid, uid, home, "/bin/sh")

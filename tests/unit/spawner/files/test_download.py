@@ -149,7 +149,7 @@ class TestListing:
             "/home/proc": False,
         }.items():
             with patch.object(paths, "path_of", return_value=path):
-                assert paths.is_kernels_own(0) is own, path
+                assert paths.is_in_pseudo_filesystem(0) is own, path
 
     def test_nonsense_is_answered(self, filer: Filer) -> None:
         for wrong in ({"limit": 0}, {"limit": 10**6}, {"sort": "x"}, {"after": [1, 2]}):
@@ -308,7 +308,7 @@ class TestSending:
         state = SimpleNamespace(st_size=size, st_blocks=blocks)
         found = download.ArchiveEntry("data.csv", cast(os.stat_result, state), -1, "data.csv")
         omitted = download.Omissions()
-        assert download.ArchiveWalk(-1, [], omitted).spare(found, found.state) is packed
+        assert download.ArchiveWalk(-1, [], omitted).claim_allowance(found, found.state) is packed
         assert (omitted.lines == []) is packed
 
     @pytest.mark.parametrize("kind", ["zip", "tar"])
