@@ -326,7 +326,7 @@ def _validate(given: Mapping[str, Any]) -> Figures:
 async def _load_cluster(context: AppContext) -> None:
     """Read the cluster, so that names can be checked."""
     try:
-        await context.watcher.survey()
+        await context.watcher.fetch_cluster_once()
     except SlurmError as error:
         typer.echo(f"Names of partitions and GPUs aren't checked: {error.message}", err=True)
 

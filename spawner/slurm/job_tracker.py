@@ -7,16 +7,21 @@ which must neither replace another user's job nor hide it. A job whose comment w
 recognized by its Slurm id, user and submit time.
 
 A job has ended only when squeue or accounting reports it as ended. A job that disappears from
-squeue keeps its last known state and is looked up in accounting, with one of three results: it has
-ended; it has not ended; it is unknown. The last two count only if slurmdbd was current when it was
-asked, i.e. slurmctld had no undelivered messages for it. Then a job that is unknown is given up
-after `LOST_AFTER`. So is, `RUNAWAY_AFTER` later, one that has not ended: slurmctld has lost it, and
-its end will never be recorded.
+squeue keeps its last known state and is looked up in accounting:
 
-A job is given up much earlier if slurmctld has certainly forgotten it, as it does when it is killed
-before it saved the job. slurmctld keeps an ended job for MinJobAge. So a job that was submitted, or
-seen live, more recently than that has neither ended nor does it run if slurmctld does not have it.
-Several answers over `CONFIRMED_AFTER` must agree, and a recorded end takes precedence.
+  accounting reports   the job
+  an end               has ended
+  no such job          is given up after `LOST_AFTER`
+  the job, no end      is given up after `RUNAWAY_AFTER` and `LOST_AFTER`: slurmctld has lost it
+
+The last two count only if slurmdbd was current when it was asked, i.e. slurmctld had no undelivered
+messages for it.
+
+A job is given up much earlier if slurmctld has certainly forgotten it, which happens when slurmctld
+is killed before it has saved the job. slurmctld keeps jobs that have ended for MinJobAge. So if a
+job was submitted or seen live less than MinJobAge ago, and slurmctld does not have it now, then it
+has been forgotten: it has not ended, and it does not run. Several answers over `CONFIRMED_AFTER`
+must agree, and a recorded end takes precedence.
 
 If at least five jobs, and a fifth of those that have not ended, vanish at once, the answer is
 ignored until it has been repeated.
@@ -64,7 +69,7 @@ class JobTracker:
     def __init__(self) -> None:
         self.by_id: Mapping[int, JobInfo] = {}
         self.version = 0
-        self._claims: dict[PortalJobKey, dict[int, JobInfo]] = {}  # by Slurm's job id
+        self._portal_records: dict[PortalJobKey, dict[int, JobInfo]] = {}  # by Slurm's job id
         self._external_arrays: dict[int, dict[int, JobInfo]] = {}  # by the array's job id
         self._missing: dict[PortalJobKey, MissingJob] = {}
         self._ended: dict[PortalJobKey, JobInfo] = {}
@@ -83,8 +88,8 @@ class JobTracker:
         Of several copies return the one with this id, else one that has not ended, else the first.
         An `external` job has no UUID and is identified by its id.
         """
-        if claims := self._claims.get(key):
-            return min(claims.values(), key=lambda j: (j.job_id != job_id, _is_ended(j), j.job_id))
+        if records := self._portal_records.get(key):
+            return min(records.values(), key=lambda j: (j.job_id != job_id, _is_ended(j), j.job_id))
         if key in self._ended:
             return self._ended[key]
         if external and (other := self._find_external(key[1], job_id)) is not None:
@@ -103,8 +108,8 @@ class JobTracker:
 
     def copies(self, key: PortalJobKey, job_id: int | None) -> tuple[JobInfo, ...]:
         """Return all records in squeue for this UUID and user, or for an external array's id."""
-        if claims := self._claims.get(key):
-            return tuple(claims.values())
+        if records := self._portal_records.get(key):
+            return tuple(records.values())
         tasks = self._external_arrays.get(job_id, {}) if job_id is not None else {}
         return tuple(job for job in tasks.values() if job.user == key[1])
 
@@ -126,11 +131,11 @@ class JobTracker:
         self._ignored[key, job_id, submit_time] = None
         if len(self._ignored) > MAX_IGNORED:
             del self._ignored[next(iter(self._ignored))]
-        claims = self._claims.get(key, {})
-        if (shown := claims.get(job_id)) is not None and self._is_ignored(shown):
-            del claims[job_id]
-            if not claims:
-                del self._claims[key]
+        records = self._portal_records.get(key, {})
+        if (shown := records.get(job_id)) is not None and self._is_ignored(shown):
+            del records[job_id]
+            if not records:
+                del self._portal_records[key]
             self.by_id = {id_: job for id_, job in self.by_id.items() if job is not shown}
         if (ended := self._ended.get(key)) is not None and self._is_ignored(ended):
             del self._ended[key]
@@ -205,12 +210,12 @@ class JobTracker:
     def unknown_since(self, key: PortalJobKey) -> datetime | None:
         """Return since when both squeue and accounting answer, and neither knows the job."""
         missing = self._missing.get(key)
-        return missing.unknown_since if missing and missing.last is None else None
+        return missing.missing_since if missing and missing.last is None else None
 
     def missing_since(self, key: PortalJobKey) -> datetime | None:
-        """Return since when neither reports the job (as ended), whether or not it was ever seen."""
+        """Return since when neither reports the job (as ended), even if its last state is known."""
         missing = self._missing.get(key)
-        return missing.unknown_since if missing else None
+        return missing.missing_since if missing else None
 
     def is_lost_by_slurmctld(self, key: PortalJobKey) -> bool:
         """Return whether slurmctld has certainly forgotten the job."""
@@ -245,8 +250,8 @@ class JobTracker:
         for job in changed:
             self._same_name_records(job)[job.job_id] = job
         for key, job_before in last.items():
-            if not self._claims[key]:
-                del self._claims[key]
+            if not self._portal_records[key]:
+                del self._portal_records[key]
                 if key not in self._unknown_uuids:
                     self._record_vanished(key, job_before, now)
         for job in outdated:
@@ -284,7 +289,7 @@ class JobTracker:
         """Return the records with the same name as this one, by Slurm's job id."""
         key = to_key(job)
         if key is not None:
-            return self._claims.setdefault(key, {})
+            return self._portal_records.setdefault(key, {})
         if job.array_job_id is not None:
             return self._external_arrays.setdefault(job.array_job_id, {})
         return {}  # it is identified by its id only: `by_id`
@@ -401,22 +406,22 @@ class JobTracker:
 
     def _handle_forgotten(self, missing: MissingJob, now: datetime) -> None:
         missing.forgotten, missing.last = True, None
-        missing.unknown_since = missing.unknown_since or now
+        missing.missing_since = missing.missing_since or now
         self.version += 1
 
     def _handle_unended(self, missing: MissingJob, now: datetime, *, current: bool) -> None:
         if not current:  # its end may not have been delivered yet
-            missing.unknown_since = missing.runaway_since = None
+            missing.missing_since = missing.runaway_since = None
             return
         missing.runaway_since = missing.runaway_since or now
         if now - missing.runaway_since >= RUNAWAY_AFTER:
             self._handle_unknown(missing, now)
 
     def _handle_unknown(self, missing: MissingJob, now: datetime) -> None:
-        if missing.unknown_since is None:
-            missing.unknown_since = now
+        if missing.missing_since is None:
+            missing.missing_since = now
             self.version += 1
-        if missing.last is not None and now - missing.unknown_since >= LOST_AFTER:
+        if missing.last is not None and now - missing.missing_since >= LOST_AFTER:
             missing.last = None
             self.version += 1
 

@@ -35,7 +35,7 @@ class MissingJob:
     submit_time: datetime | None = None
     external: bool = False
     pause: timedelta = FIRST_PAUSE
-    unknown_since: datetime | None = None
+    missing_since: datetime | None = None
     runaway_since: datetime | None = None
     unseen_since: datetime | None = None
     answers: int = 0

@@ -105,7 +105,7 @@ def _utcnow() -> datetime:
 
 
 class Watcher:
-    """Poller and its results: reads are plain attributes and `by_uuid`; `run` is the loop.
+    """Poller and its results: plain attributes, and jobs by `find_or_request`; `run` is the loop.
 
     `stale_since` is None while the last answer of Slurm is good, else the time of the last good one
     (before the first: of the start), and `trouble` is the reason. `took_s` is the duration of the
@@ -145,7 +145,7 @@ class Watcher:
 
     # --- queries --------------------------------------------------------------------------------
 
-    def by_uuid(
+    def find_or_request(
         self,
         uuid: str,
         user: str,
@@ -156,9 +156,9 @@ class Watcher:
     ) -> JobInfo | None:
         """Return a job of this user as last known: from squeue, or from accounting once it ended.
 
-        None if nothing is known of it (yet). The call itself requests a search of accounting; with
-        the job's id, and the time `since` which it can exist, that is fast and reliable. With the
-        id, a job is also found whose comment was changed; `submit_time` is the last known one. An
+        If nothing is known of it (yet), return None and request a search of accounting; with the
+        job's id, and the time `since` which it can exist, that is fast and reliable. With the id, a
+        job is also found whose comment was changed; `submit_time` is the last known one. An
         `external` job has no UUID in Slurm.
         """
         job = self._tracker.find((uuid, user), job_id, external)
@@ -188,7 +188,7 @@ class Watcher:
         """
         return self._tracker.copies((uuid, user), job_id)
 
-    def shown(
+    def records(
         self, uuid: str, user: str, job_id: int | None, external: bool
     ) -> tuple[JobInfo, ...]:
         """Return all records in squeue's last answer for a job: its copies and tasks."""
@@ -322,7 +322,7 @@ class Watcher:
             await asyncio.sleep(left_s)  # only time can refill the budget
         budget.spend()
 
-    async def count(self) -> None:
+    async def charge_budget(self) -> None:
         """Count an urgent call without waiting, which delays the calls that can wait."""
         self._budget.spend()
 
@@ -472,7 +472,7 @@ class Watcher:
                 log.warning("cannot read reservations: %s %s", error.message, error.stderr[:300])
             await asyncio.sleep(self._pace.reservations_s)
 
-    async def survey(self) -> None:
+    async def fetch_cluster_once(self) -> None:
         """Fetch nodes and partitions once, for programs that do not run the loop.
 
         Raises SlurmError.

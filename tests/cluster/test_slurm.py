@@ -235,7 +235,7 @@ async def test_a_job_that_vanishes_ends_by_accounting_alone(
     job_id = submit(portal, submitted, "alice", "sleep 60", f"--comment=portal:{uuid}")
 
     def state() -> JobPhase | None:
-        found = watcher.by_uuid(uuid, "alice", job_id)
+        found = watcher.find_or_request(uuid, "alice", job_id)
         return found.state if found else None
 
     async def is_in(wanted: JobPhase) -> bool:
@@ -252,7 +252,7 @@ async def test_a_job_that_vanishes_ends_by_accounting_alone(
     assert state() is JobPhase.RUNNING, "accounting has not reported the end"
     await slurm.cancel(job_id, "alice")
     await until(lambda: is_in(JobPhase.ENDED))
-    found = watcher.by_uuid(uuid, "alice", job_id)
+    found = watcher.find_or_request(uuid, "alice", job_id)
     assert found is not None
     assert (found.outcome, found.uuid) == (Outcome.CANCELLED, uuid)
     loop.cancel()

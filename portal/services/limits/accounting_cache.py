@@ -73,7 +73,7 @@ class AccountingCache:
         """
         try:
             async with self._refresh_lock:
-                await self._query(self._watcher.afford if patient else self._watcher.count)
+                await self._query(self._watcher.afford if patient else self._watcher.charge_budget)
         except SlurmError as error:
             self.trouble = error.message
             raise
@@ -128,7 +128,7 @@ class AccountingCache:
             if at is None or now - at > age:
                 self._in_use_at = now
                 try:
-                    await self._watcher.count()
+                    await self._watcher.charge_budget()
                     self._in_use = await self.accounting.in_use()
                 except SlurmError as error:
                     self._in_use = None

@@ -24,7 +24,7 @@ def last_job_info(context: AppContext, job: Job) -> JobInfo | None:
     """Return the last state that Slurm reported of a job, matched by our ID, its owner, and Slurm's
     ID if it is known.
     """
-    return context.watcher.by_uuid(
+    return context.watcher.find_or_request(
         job.id,
         job.user.username,
         job.job_id,

@@ -121,7 +121,7 @@ class RowSync:
 
     def _find_shown(self, row: Job) -> list[JobInfo]:
         """Return what squeue currently shows of a row."""
-        shown = self._context.watcher.shown(
+        shown = self._context.watcher.records(
             row.id, row.user.username, row.job_id, lifecycle.is_external(row)
         )
         return [info for info in shown if lifecycle.is_ours(row, info)]

@@ -140,7 +140,7 @@ async def extending(slapd: Slapd, folder: Path) -> AsyncIterator[Extending]:
                 partition="cpu", account="research",
             )  # fmt: skip
             await job_portal.context.watcher.refresh()
-            assert job_portal.context.watcher.by_uuid(row.id, "alice", JOB_ID)
+            assert job_portal.context.watcher.find_or_request(row.id, "alice", JOB_ID)
             yield Extending(job_portal, slurm, row.id, program, started)
 
 

@@ -145,7 +145,7 @@ class TestWatcher:
     async def test_before_the_first_look_nothing_is_known(self) -> None:
         watcher = Watcher(PlayedSlurm())
         assert watcher.stale_since is not None
-        assert watcher.by_uuid(*KEY) is None
+        assert watcher.find_or_request(*KEY) is None
         assert watcher.unknown_since(*KEY) is None
 
     async def test_it_keeps_looking(self) -> None:
@@ -153,7 +153,7 @@ class TestWatcher:
         async with running(slurm) as watcher:
             await until(lambda: watcher.stale_since is None)
             slurm.shown = [job()]
-            await until(lambda: watcher.by_uuid(*KEY) == job())
+            await until(lambda: watcher.find_or_request(*KEY) == job())
             await until(lambda: watcher.cluster is not None)
             assert watcher.cluster is not None
             assert watcher.cluster.nodes[0].address == "10.0.0.1"
@@ -204,7 +204,7 @@ class TestWatcher:
 
         watcher.names = names
         await watcher.refresh()
-        assert watcher.by_uuid(*KEY) == job()
+        assert watcher.find_or_request(*KEY) == job()
         assert asked == [{20001, 20002}]
         assert watcher.jobs[8].user == "20002"
         slurm.shown = [job()]
@@ -222,7 +222,7 @@ class TestWatcher:
         slurm.gate.set()
         await asyncio.gather(first, *later)
         assert slurm.looks == 2
-        assert watcher.by_uuid(*KEY) == job()
+        assert watcher.find_or_request(*KEY) == job()
 
     async def test_who_stops_waiting_does_not_stop_the_look(self) -> None:
         slurm = PlayedSlurm()
@@ -245,7 +245,7 @@ class TestWatcher:
         await watcher.refresh()
         await watcher.refresh()
         assert watcher.stale_since == known_at
-        assert watcher.by_uuid(*KEY) == job()
+        assert watcher.find_or_request(*KEY) == job()
         slurm.down = False
         await watcher.refresh()
         assert watcher.stale_since is None
@@ -264,7 +264,7 @@ class TestWatcher:
         slurm = PlayedSlurm()
         slurm.shown = [job()]
         async with running(slurm) as watcher:
-            await until(lambda: watcher.by_uuid(*KEY) is not None)
+            await until(lambda: watcher.find_or_request(*KEY) is not None)
             assert slurm.accountings == 0, "nothing to ask"
             slurm.accounted = [job(state=JobPhase.ENDED)]
             slurm.shown = []
@@ -275,9 +275,9 @@ class TestWatcher:
         slurm = PlayedSlurm()
         async with running(slurm) as watcher:
             await until(lambda: watcher.stale_since is None)
-            watcher.by_uuid("unknown", "alice", since=NOW - timedelta(hours=1))
+            watcher.find_or_request("unknown", "alice", since=NOW - timedelta(hours=1))
             for number in range(1, 2501):
-                watcher.by_uuid(str(number), "alice", job_id=number, since=NOW)
+                watcher.find_or_request(str(number), "alice", job_id=number, since=NOW)
             await until(lambda: slurm.accountings >= 3)
         sizes = [len(ids) if ids is not None else None for ids in slurm.asked_ids[:3]]
         assert sizes == [1000, 1000, 500]
@@ -291,7 +291,7 @@ class TestWatcher:
         async with running(slurm, now=lambda: now) as watcher:
             await until(lambda: watcher.stale_since is None)
             for user, age in ages.items():
-                assert watcher.by_uuid("unknown", user, since=NOW - age) is None
+                assert watcher.find_or_request("unknown", user, since=NOW - age) is None
             now += NEW_JOB
             await until(lambda: slurm.accountings >= 4)
         asked = slurm.asked_users[:4]
@@ -303,13 +303,13 @@ class TestWatcher:
         slurm.undelivered = 7
         async with running(slurm) as watcher:
             await until(lambda: watcher.stale_since is None)
-            assert watcher.by_uuid(*KEY, job_id=5, since=NOW) is None
+            assert watcher.find_or_request(*KEY, job_id=5, since=NOW) is None
             await until(lambda: slurm.accountings == 1 and slurm.backlogs == 1)
             await watcher.refresh()
             assert watcher.missing_since(*KEY) is None
             slurm.undelivered = 0
             watcher.discard_lookups(*KEY)  # so that it is polled at once
-            assert watcher.by_uuid(*KEY, job_id=5, since=NOW) is None
+            assert watcher.find_or_request(*KEY, job_id=5, since=NOW) is None
             await until(lambda: watcher.missing_since(*KEY) is not None)
 
     async def test_a_forgotten_job_is_asked_for_by_its_id_before_it_is_lost(self) -> None:
@@ -321,14 +321,14 @@ class TestWatcher:
             return NOW + timedelta(seconds=20 * (time.monotonic() - began_s))
 
         async with running(slurm, now=now) as watcher:
-            await until(lambda: watcher.by_uuid(*KEY) is not None)
+            await until(lambda: watcher.find_or_request(*KEY) is not None)
             slurm.shown, slurm.found = [], [job(7)]
             await until(lambda: len(slurm.asked_directly) == 1)
             await watcher.refresh()
             assert not watcher.is_lost_by_slurmctld(*KEY), "Slurm has the job after all"
             slurm.found = []
             await until(lambda: watcher.is_lost_by_slurmctld(*KEY))
-            assert watcher.by_uuid(*KEY) is None
+            assert watcher.find_or_request(*KEY) is None
             assert watcher.unknown_since(*KEY) is not None
         assert slurm.asked_directly == [{7}, {7}]
 
@@ -337,8 +337,8 @@ class TestWatcher:
         slurm.accounted = [job(5, state=JobPhase.ENDED)]
         async with running(slurm) as watcher:
             await until(lambda: watcher.stale_since is None)
-            assert watcher.by_uuid(*KEY, job_id=5, since=NOW) is None
-            await until(lambda: watcher.by_uuid(*KEY, job_id=5) is not None)
+            assert watcher.find_or_request(*KEY, job_id=5, since=NOW) is None
+            await until(lambda: watcher.find_or_request(*KEY, job_id=5) is not None)
         assert slurm.asked_ids == [{5}]
 
     async def test_subscribers_hear_of_changes_only(self) -> None:
@@ -380,5 +380,5 @@ class TestWatcher:
 
 
 def state_of(watcher: Watcher) -> JobPhase | None:
-    found = watcher.by_uuid(*KEY)
+    found = watcher.find_or_request(*KEY)
     return found.state if found else None
