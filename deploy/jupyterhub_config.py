@@ -39,7 +39,7 @@ from spawner.jupyterhub.plugin import (
     PortalAuthenticator,
     PortalProxy,
     PortalSpawner,
-    take_name,
+    adopt_request_id,
 )
 
 ENVIRONMENT_NAME = "PORTAL_HUB_CONFIG"
@@ -145,7 +145,7 @@ def _configure_hub(c: Any, values: dict[str, Any], public_url: str) -> None:
 
 def log_named_request(handler: Any) -> None:
     """Log a request as the hub does, with the request's name."""
-    take_name(handler)
+    adopt_request_id(handler)
     log_request(handler)
 
 

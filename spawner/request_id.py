@@ -25,6 +25,7 @@ def set_request_id(request_id: str = "") -> str:
 
     A missing or malformed id is replaced by a new one.
     """
-    name = request_id if SHAPE.fullmatch(request_id) else secrets.token_hex(16)
-    _current.set(name)
-    return name
+    if not SHAPE.fullmatch(request_id):
+        request_id = secrets.token_hex(16)
+    _current.set(request_id)
+    return request_id

@@ -52,10 +52,10 @@ class PortalAway(Exception):
     """The portal did not answer, or answered that it cannot serve the request now."""
 
 
-def take_name(handler: Any) -> None:
+def adopt_request_id(handler: Any) -> None:
     """Adopt the request's id for this task's log lines and its requests to the portal."""
-    name = handler.request.headers.get("X-Request-Id", "") if handler is not None else ""
-    REQUEST.set(name if REQUEST_ID.fullmatch(name) else "")
+    request_id = handler.request.headers.get("X-Request-Id", "") if handler is not None else ""
+    REQUEST.set(request_id if REQUEST_ID.fullmatch(request_id) else "")
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         Raises SpawnException when the portal refuses. While the portal is away, retry until the
         hub's start_timeout cancels the call.
         """
-        take_name(self.handler)
+        adopt_request_id(self.handler)
         self._save()
         self.node_url = await self._hand_over()
         self._save()
@@ -342,7 +342,7 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
 
         Users are never admins of the hub: the portal's administrators act through the portal.
         """
-        take_name(handler)
+        adopt_request_id(handler)
         name = await self.find_username(handler)
         return {"name": name, "admin": False} if name else None
 
@@ -351,7 +351,7 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
 
         Called at most once a second per user. An unreachable portal is not a logout.
         """
-        take_name(handler)
+        adopt_request_id(handler)
         try:
             if handler is not None and self._is_from_browser(handler):
                 return bool(await self.find_username(handler) == user.name)
