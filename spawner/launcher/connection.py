@@ -151,7 +151,7 @@ class Channel:
             self.used_s = time.monotonic()
             if type(response.get("id")) is not int or response["id"] != number:
                 self.close()
-                raise nonsense()
+                raise invalid_response()
             return _parse_result(response)
 
     async def pieces(
@@ -175,7 +175,7 @@ class Channel:
         try:
             while length := int.from_bytes(await self._read_exactly(4, piece_s), "big"):
                 if length > MAX_LINE:
-                    raise nonsense()
+                    raise invalid_response()
                 yield await self._read_exactly(length, piece_s)
         except asyncio.IncompleteReadError as error:
             raise await self._report_death() from error
@@ -203,10 +203,10 @@ class Channel:
             ) from error
         except (asyncio.LimitOverrunError, ValueError, RecursionError) as error:
             self.close()
-            raise nonsense() from error
+            raise invalid_response() from error
         if not isinstance(response, dict):
             self.close()
-            raise nonsense()
+            raise invalid_response()
         return response
 
     async def _report_death(self) -> LauncherUnavailable:
@@ -253,23 +253,23 @@ class Channel:
         await self._process.wait()
 
 
-def nonsense() -> LauncherUnavailable:
+def invalid_response() -> LauncherUnavailable:
     return LauncherUnavailable("The launcher returned an invalid response.")
 
 
 def typed(fields: Mapping[str, Any], key: str, kind: type[_T]) -> _T:
     value = fields.get(key)
     if type(value) is not kind:
-        raise nonsense()
+        raise invalid_response()
     return value
 
 
 def _parse_user(username: str, hello: Mapping[str, Any]) -> UserInfo:
     if hello.get("hello") != 1 or hello.get("username") != username:
-        raise nonsense()
+        raise invalid_response()
     home, shell = typed(hello, "home", str), typed(hello, "shell", str)
     if not home.startswith("/") or not home.isprintable():
-        raise nonsense()
+        raise invalid_response()
     return UserInfo(username, typed(hello, "uid", int), typed(hello, "gid", int), home, shell)
 
 

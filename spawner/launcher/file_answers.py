@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from spawner.launcher.connection import nonsense, typed
+from spawner.launcher.connection import invalid_response, typed
 from spawner.launcher.file_names import to_text
 from spawner.usage_file import MAX_POINTS, NodeSeries, parse_header, parse_point
 
@@ -203,7 +203,7 @@ def entry(value: object) -> Entry:
 def page(answer: Mapping[str, Any]) -> FolderListing:
     after = answer.get("next")
     if after is not None and not (isinstance(after, list) and len(after) == 3):
-        raise nonsense()
+        raise invalid_response()
     return FolderListing(
         entries=[entry(item) for item in _require_list(answer, "entries")],
         after=after,
@@ -217,7 +217,7 @@ def page(answer: Mapping[str, Any]) -> FolderListing:
 def matches(answer: Mapping[str, Any]) -> FileMatches:
     stopped = answer.get("stopped")
     if stopped is not None and stopped not in get_args(StopReason):
-        raise nonsense()
+        raise invalid_response()
     found = map(_require_object, _require_list(answer, "found")[:MAX_FOUND])
     return FileMatches(
         found=[
@@ -233,14 +233,14 @@ def piece(answer: Mapping[str, Any], limit: int) -> Piece:
     try:
         data = base64.b64decode(typed(answer, "data_b64", str), validate=True)
     except binascii.Error as error:
-        raise nonsense() from error
+        raise invalid_response() from error
     return Piece(data[:limit], opened_.size_bytes, opened_.version, opened_.modified_at)
 
 
 def opened(answer: Mapping[str, Any]) -> Opened:
     size = _parse_size(answer.get("size_bytes"))
     if size is None:
-        raise nonsense()
+        raise invalid_response()
     return Opened(size, typed(answer, "version", str)[:100], _parse_time(answer.get("modified_at")))
 
 
@@ -289,7 +289,7 @@ def upload(value: object) -> UploadInfo:
     fields = _require_object(value)
     size = _parse_size(fields.get("size_bytes"))
     if size is None:
-        raise nonsense()
+        raise invalid_response()
     return UploadInfo(
         id=typed(fields, "id", str),
         root=_parse_text(fields, "root"),
@@ -327,10 +327,10 @@ def _parse_curve(fields: Mapping[str, Any]) -> CurveColumns:
         typed(fields, name, list)[:MAX_CURVE_POINTS] for name in ("steps", "at", "values")
     )
     if not len(steps) == len(at) == len(values) or any(type(step) is not int for step in steps):
-        raise nonsense()
+        raise invalid_response()
     times = [_finite(time) for time in at]
     if any(time is None for time in times):
-        raise nonsense()
+        raise invalid_response()
     return CurveColumns(
         run=_storable(_parse_text(fields, "run"))[:MAX_TAG],
         tag=_storable(_parse_text(fields, "tag"))[:MAX_TAG],
@@ -367,17 +367,17 @@ def usage(answer: Mapping[str, Any]) -> tuple[list[NodeSeries], int]:
 def _parse_series(fields: Mapping[str, Any]) -> NodeSeries:
     header = parse_header(fields.get("header"))
     if header is None:
-        raise nonsense()
+        raise invalid_response()
     points = [parse_point(row) for row in typed(fields, "points", list)[: 2 * MAX_POINTS]]
     valid = [point for point in points if point is not None]
     if len(valid) != len(points) or any(a.start >= b.start for a, b in pairwise(valid)):
-        raise nonsense()
+        raise invalid_response()
     return NodeSeries(_parse_text(fields, "node")[:MAX_NAME], header, tuple(valid))
 
 
 def _require_object(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise nonsense()
+        raise invalid_response()
     return value
 
 
@@ -391,13 +391,13 @@ def _parse_text(fields: Mapping[str, Any], key: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise nonsense() from error
+        raise invalid_response() from error
     return text
 
 
 def _parse_kind(value: object) -> str:
     if not isinstance(value, str) or value not in KINDS:
-        raise nonsense()
+        raise invalid_response()
     return value
 
 
@@ -405,13 +405,13 @@ def _parse_size(value: object) -> int | None:
     if value is None:
         return None
     if type(value) is not int or not 0 <= value < 1 << 63:
-        raise nonsense()
+        raise invalid_response()
     return value
 
 
 def _parse_time(value: object) -> datetime:
     """Return a file's time, bounded, because its owner can set it to anything."""
     if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
-        raise nonsense()
+        raise invalid_response()
     seconds = float(value)  # type: ignore[arg-type]
     return datetime.fromtimestamp(min(max(seconds, 0.0), _LATEST_S), UTC)

@@ -36,7 +36,7 @@ from spawner.usage_file import NodeSeries
 
 MAX_STREAMS = 6
 PIECE_S = 60.0
-LOOK_S = 20.0
+OPERATION_S = 20.0
 LEAVE_S = 2.0
 OTHER_VERSION = (
     "Files are unavailable: the portal's program for files is from another version of the portal. "
@@ -81,7 +81,7 @@ class FileProcessPool(LauncherPool):
     ) -> FolderListing:
         """Return a page; `query` holds the parameters of spawner/files/listing.py."""
         return file_answers.page(
-            await self.call(username, "list_folder", LOOK_S, **location, **query)
+            await self.call(username, "list_folder", OPERATION_S, **location, **query)
         )
 
     async def search(
@@ -204,7 +204,7 @@ class FileProcessPool(LauncherPool):
         """Return the offset of the next piece."""
         text = base64.b64encode(data).decode()
         answer = await self.call(
-            username, "write_upload", LOOK_S, upload_id=upload_id, offset=offset, data_b64=text
+            username, "write_upload", OPERATION_S, upload_id=upload_id, offset=offset, data_b64=text
         )
         return typed(answer, "offset", int)
 
@@ -257,7 +257,7 @@ class FileProcessPool(LauncherPool):
     async def open(self, channel: Channel, location: FileLocation) -> Opened:
         """Open a file in a stream's launcher."""
         frame = {"op": "open_file_to_send", **location}
-        return file_answers.opened(await channel.request(frame, LOOK_S + GRACE_S))
+        return file_answers.opened(await channel.request(frame, OPERATION_S + GRACE_S))
 
     async def close(self) -> None:
         """Close the launchers of streams too, and wait for them: their pipes belong to the loop."""
@@ -282,7 +282,7 @@ async def _remove_ended(channels: set[Channel]) -> None:
 def file_pieces(channel: Channel, offset: int, length: int) -> AsyncGenerator[bytes]:
     """Yield `length` bytes of the opened file."""
     frame = {"op": "send_file", "offset": offset, "length": length}
-    return channel.pieces(frame, LOOK_S, PIECE_S)
+    return channel.pieces(frame, OPERATION_S, PIECE_S)
 
 
 def archive_pieces(
@@ -290,4 +290,4 @@ def archive_pieces(
 ) -> AsyncGenerator[bytes]:
     """Yield several names of a folder as one archive; the first piece comes once all were found."""
     frame = {"op": "send_archive", **location, "names": names, "format": kind}
-    return channel.pieces(frame, LOOK_S, PIECE_S)
+    return channel.pieces(frame, OPERATION_S, PIECE_S)

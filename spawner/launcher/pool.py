@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from spawner.errors import HomeUnavailable, LauncherUnavailable
-from spawner.launcher.connection import Channel, UserInfo, nonsense, typed
+from spawner.launcher.connection import Channel, UserInfo, invalid_response, typed
 from spawner.launcher.sbatch import sbatch_options
 from spawner.names import USERNAME
 from spawner.slurm import parse_usage
@@ -35,7 +35,7 @@ class LauncherPool:
     """Pool of launchers that act as users.
 
     `answered_at` is the time of the last answer of any launcher, and `trouble` when and why one
-    last could not be started. `homeless` maps the users whose home was unusable to the reason,
+    last could not be started. `home_problems` maps the users whose home was unusable to the reason,
     since the last use of a home that succeeded. `measure` is called for each operation. Each method
     may raise LauncherUnavailable (the operation may or may not have been done), Unreachable (the
     same, for Slurm), Rejected, JobNotFound, HomeUnavailable or PathRefused.
@@ -57,7 +57,7 @@ class LauncherPool:
         self._abandoned: set[Channel] = set()
         self.answered_at: datetime | None = None
         self.trouble: tuple[datetime, str] | None = None
-        self.homeless: dict[str, str] = {}
+        self.home_problems: dict[str, str] = {}
 
     async def call(
         self, username: str, op: str, timeout_s: float | None = None, **arguments: Any
@@ -97,9 +97,9 @@ class LauncherPool:
                 options=options,
             )
         except HomeUnavailable as error:
-            self.homeless[username] = error.message
+            self.home_problems[username] = error.message
             raise
-        self.homeless.clear()
+        self.home_problems.clear()
         return typed(result, "job_id", int)
 
     async def withdraw(self, username: str, uuid: str) -> bool:
@@ -263,5 +263,5 @@ def _parse_part(result: Mapping[str, Any], limit: int) -> tuple[bytes, int, int]
     try:
         data = base64.b64decode(typed(result, "data_b64", str), validate=True)
     except binascii.Error as error:
-        raise nonsense() from error
+        raise invalid_response() from error
     return data[:limit], typed(result, "size", int), typed(result, "next_offset", int)

@@ -63,9 +63,11 @@ async def check_last_use(context: AppContext) -> CheckResult:
         since = ago(pool.trouble[0], utcnow())
         text = f"{sentence(pool.trouble[1])} It was last used {since} ago."
         return failing(text, SUGGESTION, answered_at=at)
-    if len(pool.homeless) > MAX_HOMELESS:
-        why = next(reversed(pool.homeless.values()))
-        text = f"No home directory could be used recently: {format_names(sorted(pool.homeless))}."
+    if len(pool.home_problems) > MAX_HOMELESS:
+        why = next(reversed(pool.home_problems.values()))
+        text = (
+            f"No home directory could be used recently: {format_names(sorted(pool.home_problems))}."
+        )
         return failing(f"{text} {why}", HOMES_SUGGESTION, answered_at=at)
     if at is None:
         return unknown("Installed. It has not been used since the portal started.")

@@ -95,9 +95,9 @@ async def test_home_directories_that_are_away_are_on_the_page(run_portal: RunPor
     async with run_portal() as portal:
         status: SystemStatus = portal.app.state.status
         context = portal.context
-        context.launchers.homeless = {"alice": "Your home directory doesn't exist."}
+        context.launchers.home_problems = {"alice": "Your home directory doesn't exist."}
         assert "home directory" not in (await check_last_use(status.context)).text.lower()
-        context.launchers.homeless["bob"] = "Your home directory doesn't exist."
+        context.launchers.home_problems["bob"] = "Your home directory doesn't exist."
         found = await check_last_use(status.context)
         assert found.state is ComponentState.FAILING
         assert "alice, bob" in found.text

@@ -173,7 +173,7 @@ def played() -> Any:
     )
     slurm = SimpleNamespace(accounting_answers=_nothing, admin_level=_operator, config=_config)
     accounting_cache = SimpleNamespace(denied=False, runaways=())
-    agents = SimpleNamespace(answered_at=None, trouble=None, homeless={})
+    agents = SimpleNamespace(answered_at=None, trouble=None, home_problems={})
     return partial_context(
         watcher=watcher,
         launchers=agents,
