@@ -50,11 +50,14 @@ class Benchmark:
 
 
 @dataclass(frozen=True)
-class FigureSpec:
-    """One figure; `better` is whether higher or lower values are better."""
+class MeasuredValue:
+    """One measured value, from the column `heading` of a row with these labels.
+
+    `better` is whether higher or lower values are better.
+    """
 
     labels: Mapping[str, Label]
-    measure: str
+    heading: str
     unit: str
     value: float
 
@@ -67,7 +70,7 @@ class FigureSpec:
 class Results:
     """Figures of a job. `device` is the device that the job reports; None if it reports none."""
 
-    figures: tuple[FigureSpec, ...] = ()
+    figures: tuple[MeasuredValue, ...] = ()
     device: str | None = None
 
 
@@ -95,7 +98,7 @@ def read_results(data: bytes, benchmark: Benchmark, parameters: Mapping[str, Any
     if not isinstance(headings, list) or not isinstance(rows, list):
         return Results()
     fixed = {n: parameters[n] for n in benchmark.parameters if parameters.get(n) is not None}
-    figures: list[FigureSpec] = []
+    figures: list[MeasuredValue] = []
     for row in rows[:MAX_FIGURES]:
         if isinstance(row, list) and len(row) == len(headings):
             named = [(h, v) for h, v in zip(headings, row, strict=True) if isinstance(h, str)]
@@ -106,7 +109,7 @@ def read_results(data: bytes, benchmark: Benchmark, parameters: Mapping[str, Any
 
 def _row_figures(
     row: Mapping[str, object], benchmark: Benchmark, fixed: Mapping[str, Label]
-) -> Iterator[FigureSpec]:
+) -> Iterator[MeasuredValue]:
     """Yield the figures of one row, if all of its labels are permitted."""
     labels: dict[str, Label] = {}
     for heading, words in benchmark.labels.items():
@@ -117,7 +120,7 @@ def _row_figures(
     for heading, unit in benchmark.figures.items():
         value = _parse_number(row.get(heading))
         if value is not None and value > 0:  # 0: the time was up before anything was measured
-            yield FigureSpec({**labels, **fixed}, heading, unit, float(value))
+            yield MeasuredValue({**labels, **fixed}, heading, unit, float(value))
 
 
 def _parse_label(value: object, words: tuple[str, ...]) -> Label | None:
@@ -143,6 +146,6 @@ def _clean_device(text: object) -> str | None:
     return printable.strip() or None
 
 
-def is_processor(device: str | None) -> bool:
+def ran_on_cpu(device: str | None) -> bool:
     """Return whether a GPU benchmark reports that it ran on the CPU because it found no GPU."""
     return device is not None and device.lower() == "cpu"

@@ -93,9 +93,7 @@ class BenchmarkReading:
     async def _save_run(self, job: BatchJob, results: Results) -> None:
         resources = job.resources
         nodes = max(1, resources.get("nodes") or 1)
-        gpus = (
-            0 if benchmarks.is_processor(results.device) else (resources.get("gpus") or 0) * nodes
-        )
+        gpus = 0 if benchmarks.ran_on_cpu(results.device) else (resources.get("gpus") or 0) * nodes
         cluster = self.context.watcher.cluster
         known = {node.name: node for node in cluster.nodes} if cluster else {}
         row = BenchmarkRun(
@@ -109,7 +107,7 @@ class BenchmarkReading:
             figures=[
                 {
                     "labels": dict(figure.labels),
-                    "measure": figure.measure,
+                    "measure": figure.heading,
                     "unit": figure.unit,
                     "better": figure.better,
                     "value": figure.value,

@@ -31,10 +31,10 @@ def test_figures_with_labels_units_and_what_is_better() -> None:
     found = read_results(data, MATMUL, {"tf32": True, "seconds": 2})
     first, second = found.figures
     assert first.labels == {"precision": "fp32", "size": 64, "tf32": True}
-    assert (first.measure, first.unit, first.value, first.better) == (
+    assert (first.heading, first.unit, first.value, first.better) == (
         "GFLOPS", "GFLOPS", 12.5, "higher",
     )  # fmt: skip
-    assert (second.measure, second.better) == ("ms", "lower")
+    assert (second.heading, second.better) == ("ms", "lower")
     assert found.device == "NVIDIA H200"
 
 
