@@ -28,7 +28,7 @@ from spawner.containers.runtimes import SYSTEM_PATH
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 1.0
+REPORT_EVERY_S = 1.0
 TAIL_CHARS = 8000
 CHUNK_BYTES = 1024 * 1024
 MODE = 0o644
@@ -164,7 +164,9 @@ class _Running:
         stopped = asyncio.create_task(stop.wait())
         try:
             while not (read.done() or stopped.done()):
-                await asyncio.wait({read, stopped}, timeout=LOOK_S, return_when="FIRST_COMPLETED")
+                await asyncio.wait(
+                    {read, stopped}, timeout=REPORT_EVERY_S, return_when="FIRST_COMPLETED"
+                )
                 await self._report(await asyncio.to_thread(self._measure))
         finally:
             process.stdin.close()  # supervised_process kills the remaining processes
