@@ -25,7 +25,7 @@ EARLY = timedelta(minutes=30)
 """The portal's certificates end an hour after the job's time limit: a program that runs in the
 last half of that hour was given more time, and requests another certificate."""
 AGAIN_S = 60.0
-LOOK_S = 600.0
+MAX_SLEEP_S = 600.0
 """Maximum sleep, because a node's clock may be changed."""
 
 
@@ -90,7 +90,7 @@ def keep_valid(
     while True:
         seconds_left = (identity.ends_at - EARLY - datetime.now(UTC)).total_seconds()
         if seconds_left > 0:
-            pause(min(seconds_left, LOOK_S))
+            pause(min(seconds_left, MAX_SLEEP_S))
             continue
         try:
             identity.use_certificate(portal.certificate(identity.request))

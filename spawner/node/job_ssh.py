@@ -37,7 +37,7 @@ from spawner.node.portal_client import (
     PortalRequestError,
 )
 from spawner.node.ssh.connections import SshConnections
-from spawner.node.ssh.link import SETTING, SshLink
+from spawner.node.ssh.link import SSH_SETTING, SshLink
 from spawner.node.ssh.sshd import Sshd
 
 log = logging.getLogger("portal")
@@ -138,7 +138,7 @@ async def _serve(
         identity.keep_valid_in_background(node_identity, portal)
     is_tls = certificate is not None
     app = Application([(PATH, SshLink)])
-    app.settings[SETTING] = connections
+    app.settings[SSH_SETTING] = connections
     HTTPServer(app, ssl_options=context if is_tls else None, **LIMITS).add_socket(listener)
     return is_tls
 

@@ -59,7 +59,7 @@ class StartTimeline:
 
 def main(arguments: list[str]) -> int:
     """Run the session to its end; the exit status appears in Slurm's accounting."""
-    clock = StartTimeline()
+    timeline = StartTimeline()
     node_setup.log_to_stderr()
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
@@ -74,30 +74,30 @@ def main(arguments: list[str]) -> int:
     except (node_setup.NodeSetupError, LookupError):
         log.exception("this session can't start")
         return 1
-    return _run_and_report(portal, config, clock)
+    return _run_and_report(portal, config, timeline)
 
 
-def _run_and_report(portal: PortalClient, config: dict[str, Any], clock: StartTimeline) -> int:
+def _run_and_report(portal: PortalClient, config: dict[str, Any], timeline: StartTimeline) -> int:
     """Run, and report the end to the portal, after a failure with an explanation for the user.
 
     The port stays bound until the portal knows, and nginx no longer sends requests to it: otherwise
     another user's program could take it and receive the owner's cookies.
     """
     with contextlib.ExitStack() as resources:
-        return _run_until_end(portal, config, clock, resources)
+        return _run_until_end(portal, config, timeline, resources)
 
 
 def _run_until_end(
     portal: PortalClient,
     config: dict[str, Any],
-    clock: StartTimeline,
+    timeline: StartTimeline,
     resources: contextlib.ExitStack,
 ) -> int:
     try:
         node_name = os.environ.get("SLURMD_NODENAME")
         listener = resources.enter_context(node_setup.bind(portal.portal_url, node_name))
-        clock.mark("bound")
-        _run(portal, config, clock, listener)
+        timeline.mark("bound")
+        _run(portal, config, timeline, listener)
     except NotWanted as refusal:
         log.info("%s", refusal)
         return 0
@@ -123,11 +123,11 @@ class ServerError(Exception):
 
 
 def _run(
-    portal: PortalClient, config: dict[str, Any], clock: StartTimeline, listener: socket.socket
+    portal: PortalClient, config: dict[str, Any], timeline: StartTimeline, listener: socket.socket
 ) -> None:
     port = listener.getsockname()[1]
     wants_tls = bool(config.get("tls"))
-    call = _in_background(lambda: _call_portal(portal, port, clock, wants_tls=wants_tls))
+    call = _in_background(lambda: _call_portal(portal, port, timeline, wants_tls=wants_tls))
     folder = node_setup.node_dir_path(config)
     node_setup.create_node_dir(folder)
     try:
@@ -135,7 +135,7 @@ def _run(
         set_environment(folder, config)
         with trusting(config.get("portal_ca"), folder):
             server = _import_server()
-        clock.mark("imported")
+        timeline.mark("imported")
         response, tls = call.result()
         apply_environment(response, listener.getsockname(), "http" if tls is None else "https")
         with _server_errors():
@@ -145,7 +145,7 @@ def _run(
                 listener.dup(), settings, arguments, portal, folder, tls, config.get("apps")
             )
             server.forget_secrets(app, SECRETS)
-            server.run(app, lambda: clock.mark("listening"))
+            server.run(app, lambda: timeline.mark("listening"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -155,23 +155,23 @@ Answered = tuple[dict[str, Any], ssl.SSLContext | None]
 
 
 def _call_portal(
-    portal: PortalClient, port: int, clock: StartTimeline, *, wants_tls: bool
+    portal: PortalClient, port: int, timeline: StartTimeline, *, wants_tls: bool
 ) -> Answered:
     tls = None
     if wants_tls:
         from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
 
         node_identity = identity.NodeIdentity()
-        certificate = portal.hello(port, dict(clock.marks), node_identity.request)
+        certificate = portal.hello(port, dict(timeline.marks), node_identity.request)
         if certificate is not None:
             node_identity.use_certificate(certificate)
             identity.keep_valid_in_background(node_identity, portal)
             tls = node_identity.context
     else:
-        portal.hello(port, dict(clock.marks))
-    clock.mark("called home")
+        portal.hello(port, dict(timeline.marks))
+    timeline.mark("called home")
     response = portal.server()
-    clock.mark("got the hub's environment")
+    timeline.mark("got the hub's environment")
     return response, tls
 
 

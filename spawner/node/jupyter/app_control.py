@@ -8,7 +8,7 @@ from spawner.node.apps.declared import AppInput, AppRefusal
 from spawner.node.apps.session_apps import SessionApps
 from spawner.node.jupyter.signed import SignedHandler
 
-SETTING = "portal_apps"
+APPS_SETTING = "portal_apps"
 ALL = r"/portal/apps"
 ONE = r"/portal/apps/([a-z0-9-]{1,20})"
 
@@ -19,7 +19,7 @@ class AppHandler(SignedHandler):
     @property
     def apps(self) -> SessionApps:
         """Return the session's apps, stored in the settings by server.py."""
-        apps: SessionApps = self.settings[SETTING]
+        apps: SessionApps = self.settings[APPS_SETTING]
         return apps
 
     def send_app(self, name: str, *, changed: bool) -> None:

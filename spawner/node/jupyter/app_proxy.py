@@ -20,7 +20,7 @@ from spawner.node.apps import headers as rules
 from spawner.node.apps.app import AppState, RunningApp
 from spawner.node.apps.headers import ForeignRedirect, Headers
 from spawner.node.apps.session_apps import SessionApps
-from spawner.node.jupyter.app_control import SETTING
+from spawner.node.jupyter.app_control import APPS_SETTING
 from spawner.tasks import end_all
 
 log = logging.getLogger("portal")
@@ -79,7 +79,7 @@ class AppProxy(RequestHandler):
 
     def _pass_on(self) -> None:
         """Begin to pass the request on, or prepare another answer."""
-        apps: SessionApps = self.settings[SETTING]
+        apps: SessionApps = self.settings[APPS_SETTING]
         app = apps.find(str(self.path_args[0]))
         if app is None or app.state is not AppState.RUNNING:
             starting = app is not None and app.state is AppState.STARTING

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tornado.web import authenticated
 
 from spawner.node.apps.session_apps import SessionApps
-from spawner.node.jupyter.app_control import SETTING
+from spawner.node.jupyter.app_control import APPS_SETTING
 from spawner.node.jupyter.portal_link import PollingHandler, PortalHandler
 from spawner.node.jupyter.session_sources import (
     to_app_input,
@@ -32,7 +32,7 @@ class LabApps(PollingHandler):
 
     @authenticated
     def get(self) -> None:
-        apps: SessionApps = self.settings[SETTING]
+        apps: SessionApps = self.settings[APPS_SETTING]
         root = _root_of(self)
         shown = [
             {**app, "file": to_server_path(app.get("file"), root) or app.get("file")}

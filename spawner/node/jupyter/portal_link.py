@@ -26,7 +26,7 @@ from spawner.node.jupyter.session_sources import (
 from spawner.node.jupyter.signed import SignedHandler
 from spawner.node.portal_client import PortalRequestError
 
-SETTING = "portal_session_sources"
+SOURCES_SETTING = "portal_session_sources"
 PROOF = r"/portal/proof"
 FACTS = r"/portal/session"
 KEEP = r"/portal/session/keep"
@@ -48,7 +48,7 @@ class PortalHandler(APIHandler):  # type: ignore[misc]
     @property
     def sources(self) -> SessionSources:
         """Return the data sources from the server's settings, stored there by server.py."""
-        sources: SessionSources = self.settings[SETTING]
+        sources: SessionSources = self.settings[SOURCES_SETTING]
         return sources
 
     def send_json(self, value: dict[str, Any], status: int = 200) -> None:

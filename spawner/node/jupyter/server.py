@@ -129,7 +129,7 @@ class NodeServer(ServerApp):  # type: ignore[misc]
     def kernels_now(self) -> Kernels:
         """Return the current activity of the session's kernels and apps."""
         kernels = Kernels.of(self.kernel_manager.list_kernels())
-        apps: SessionApps = self.web_app.settings[app_control.SETTING]
+        apps: SessionApps = self.web_app.settings[app_control.APPS_SETTING]
         return replace(kernels, busy=True) if apps.are_used() else kernels
 
     async def keep_recording(self, recorder: Recorder) -> None:
@@ -164,7 +164,7 @@ class NodeServer(ServerApp):  # type: ignore[misc]
         for task in (self._recording, self._writing):
             if task is not None:
                 task.cancel()
-        apps: SessionApps = self.web_app.settings[app_control.SETTING]
+        apps: SessionApps = self.web_app.settings[app_control.APPS_SETTING]
         await asyncio.gather(apps.stop_all(), self._write_outputs())
         await super().cleanup_extensions()
 
@@ -271,12 +271,14 @@ def prepare(
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
     sources = SessionSources(portal)
     server.web_app.settings[signed.SECRET] = portal.secret
-    server.web_app.settings[portal_link.SETTING] = sources
+    server.web_app.settings[portal_link.SOURCES_SETTING] = sources
     environ = terminal_environ(os.environ)
     sshd = Sshd(folder / "ssh", portal.secret, environ)
-    server.web_app.settings[link.SETTING] = SshConnections(portal, sshd)
+    server.web_app.settings[link.SSH_SETTING] = SshConnections(portal, sshd)
     offered = SessionAppsConfig.parse(apps or {}, server.web_app.settings["base_url"])
-    server.web_app.settings[app_control.SETTING] = SessionApps(offered, folder / "apps", environ)
+    server.web_app.settings[app_control.APPS_SETTING] = SessionApps(
+        offered, folder / "apps", environ
+    )
     server.io_loop.add_callback(server.keep_recording, Recorder(sources, server.kernels_now))
     server.io_loop.add_callback(server.keep_outputs)
     return server

@@ -13,7 +13,7 @@ from typing import Any
 
 from spawner.node.jupyter.idle import IdleTime
 from spawner.node.portal_client import PortalClient, PortalResponse
-from spawner.node.usage.meter import KEPT_S, Meter
+from spawner.node.usage.meter import MEASURE_EVERY_S, Meter
 from spawner.node.usage.time_series import Series
 
 NO_PORTAL = "The portal can't be reached. Your session continues without it."
@@ -38,7 +38,9 @@ class SessionSources:
     meter: Meter = field(default_factory=Meter)
     idle: IdleTime = field(default_factory=IdleTime)
     recent: Series = field(
-        default_factory=lambda: Series(KEPT_S, most=int(RECENT_S / KEPT_S), recent=True)
+        default_factory=lambda: Series(
+            MEASURE_EVERY_S, most=int(RECENT_S / MEASURE_EVERY_S), recent=True
+        )
     )
     _logdir_asked_at: float = field(default_factory=time.time)
 

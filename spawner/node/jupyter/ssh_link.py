@@ -10,7 +10,7 @@ import pwd
 
 from spawner.node.jupyter.signed import SignedHandler
 from spawner.node.ssh.connections import SshConnections
-from spawner.node.ssh.link import SETTING, SshLink
+from spawner.node.ssh.link import SSH_SETTING, SshLink
 
 CONNECT = r"/ssh"
 STATUS = r"/portal/ssh"
@@ -21,7 +21,7 @@ class SshReport(SignedHandler):
 
     def get(self) -> None:
         """Send both."""
-        connections: SshConnections = self.settings[SETTING]
+        connections: SshConnections = self.settings[SSH_SETTING]
         home = os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir
         self.send_json({"sshd": connections.sshd.is_installed, "home": home})
 

@@ -20,7 +20,7 @@ from spawner.ssh.grant import HEADER, BadGrant, BadKey, SshGrant
 
 log = logging.getLogger("portal")
 
-SETTING = "portal_ssh"
+SSH_SETTING = "portal_ssh"
 """Name of the application's setting with its SshConnections."""
 CHUNK_BYTES = 64 * 1024
 CUT = (1008, "The access token is no longer valid, or the session or job ends.")
@@ -37,7 +37,7 @@ class SshLink(WebSocketHandler):
     @property
     def connections(self) -> SshConnections:
         """Return the program's connections, from the application's settings."""
-        connections: SshConnections = self.settings[SETTING]
+        connections: SshConnections = self.settings[SSH_SETTING]
         return connections
 
     async def get(self, *args: Any, **kwargs: Any) -> None:

@@ -23,7 +23,7 @@ from spawner.node.usage.processes import Processes
 
 log = logging.getLogger("portal")
 
-KEPT_S = 10.0
+MEASURE_EVERY_S = 10.0
 """Minimum time between measurements, however many tabs ask."""
 GIVE_UP_S = 5.0
 AGAIN_S = 120.0
@@ -205,11 +205,11 @@ class Use:
 
 @dataclass
 class Meter:
-    """Measures on request, but at most every `kept_s` seconds."""
+    """Measures on request, but at most every `measure_every_s` seconds."""
 
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False)
-    kept_s: float = KEPT_S
+    measure_every_s: float = MEASURE_EVERY_S
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     _measured_at: float = float("-inf")
     _last_use: Use = field(default_factory=lambda: Use(None, None, None))
@@ -224,7 +224,7 @@ class Meter:
     async def use(self) -> Use:
         """Return the usage now, or a few seconds ago."""
         async with self._lock:
-            if self.clock() - self._measured_at >= self.kept_s:
+            if self.clock() - self._measured_at >= self.measure_every_s:
                 gpus = await self._measure_gpus()
                 memory, cpu_s = await asyncio.to_thread(self._measure_memory_and_cpu)
                 now = self.clock()

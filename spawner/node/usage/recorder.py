@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from spawner.node.jupyter.idle import Kernels
 from spawner.node.jupyter.session_sources import SessionSources
 from spawner.node.portal_client import PortalRequestError
-from spawner.node.usage.meter import KEPT_S, Use
+from spawner.node.usage.meter import MEASURE_EVERY_S, Use
 from spawner.node.usage.time_series import Series
 
 log = logging.getLogger("portal")
@@ -23,7 +23,7 @@ log = logging.getLogger("portal")
 FIRST_S = 2.0
 """Delay until the start is over, which should not be slowed down."""
 REPORT_EVERY_S = 30.0
-LEAST_S, MAX_S = KEPT_S, 600.0
+LEAST_S, MAX_S = MEASURE_EVERY_S, 600.0
 FULL = 0.8
 """Above this share of its memory a job may end at any time, so report each measurement at once."""
 NOT_ANY_MORE = frozenset({401, 404, 410, 422})
@@ -49,7 +49,7 @@ class Recorder:
         longer.
         """
         await self.sleep(FIRST_S)
-        series, report_due = Series(KEPT_S), self.clock() + LEAST_S
+        series, report_due = Series(MEASURE_EVERY_S), self.clock() + LEAST_S
         while True:
             use = await self.sources.meter.use()
             killed = series.add(self.clock(), use)
@@ -59,8 +59,8 @@ class Recorder:
                 wait_s = await self.report(series)
                 if wait_s is None:
                     return
-                report_due = self.clock() + wait_s - KEPT_S / 2
-            await self.sleep(KEPT_S)
+                report_due = self.clock() + wait_s - MEASURE_EVERY_S / 2
+            await self.sleep(MEASURE_EVERY_S)
 
     async def report(self, series: Series) -> float | None:
         """Report, and return the seconds until the next report; None to stop."""

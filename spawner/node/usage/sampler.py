@@ -165,7 +165,7 @@ def main(arguments: list[str]) -> None:
     os.umask(0o077)
     runs = watch_process(int(arguments[0])) if arguments else watch_parent()
     with asyncio.Runner() as loop:
-        sample(UsageFile(usage_path(os.environ)), Meter(kept_s=0.0), runs, loop)
+        sample(UsageFile(usage_path(os.environ)), Meter(measure_every_s=0.0), runs, loop)
 
 
 if __name__ == "__main__":

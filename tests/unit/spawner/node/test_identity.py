@@ -21,7 +21,7 @@ from aiohttp import web
 
 from portal.config.settings import Settings
 from portal.node_ca import DOMAIN, NodeCa, open_ca
-from spawner.node.identity import AGAIN_S, EARLY, LOOK_S, NodeIdentity, keep_valid
+from spawner.node.identity import AGAIN_S, EARLY, MAX_SLEEP_S, NodeIdentity, keep_valid
 from spawner.node.network.relay import serve
 from spawner.node.portal_client import OutOfReach, PortalClient
 from tests.needs import needs_program
@@ -117,7 +117,7 @@ def test_another_certificate_is_asked_for_before_this_one_ends(authority: NodeCa
     with served(Portal(authority, [503, 200])) as portal, pytest.raises(Waited):
         keep_valid(own, home_at(portal), wait)
     assert portal.asked == 2
-    assert pauses == [AGAIN_S, AGAIN_S, LOOK_S]
+    assert pauses == [AGAIN_S, AGAIN_S, MAX_SLEEP_S]
     assert own.ends_at > datetime.now(UTC) + timedelta(hours=23)
 
 

@@ -136,7 +136,7 @@ async def serve(folder: Path, *apps: DeclaredApp) -> AsyncIterator[Node]:
     offered = session_apps(folder, *apps)
     handlers = [*app_control.HANDLERS, (app_proxy.PATH, OwnersProxy)]
     app = Application([(f"/user/alice/s1{path}", handler) for path, handler in handlers])
-    app.settings[app_control.SETTING] = offered
+    app.settings[app_control.APPS_SETTING] = offered
     app.settings[signed.SECRET] = SECRET
     server = HTTPServer(app)
     listener, port = bind_unused_port()

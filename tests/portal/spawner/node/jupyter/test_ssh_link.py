@@ -98,7 +98,7 @@ async def serve(folder: Path) -> AsyncIterator[Node]:
     handlers = [(f"/user/alice/s1{path}", handler) for path, handler in ssh_link.HANDLERS]
     app = Application(handlers)
     app.settings[signed.SECRET] = SECRET
-    app.settings[link.SETTING] = ssh
+    app.settings[link.SSH_SETTING] = ssh
     server = HTTPServer(app)
     listener, port = bind_unused_port()
     server.add_socket(listener)

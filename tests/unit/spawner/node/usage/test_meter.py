@@ -148,7 +148,7 @@ async def test_the_node_is_looked_at_now_and_then_however_many_ask(tmp_path: Pat
 async def test_an_nvidia_smi_that_fails_is_left_alone_for_a_while(
     tmp_path: Path, behaviour: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meter, "KEPT_S", 0.0)
+    monkeypatch.setattr(meter, "MEASURE_EVERY_S", 0.0)
     # enough time for a working one, even on a busy machine
     hangs = "sleep" in behaviour
     monkeypatch.setattr(meter, "GIVE_UP_S", 0.5 if hangs else 60.0)

@@ -157,7 +157,7 @@ def test_series_ends_with_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return time.monotonic() < end and not (path.exists() and len(starts(path)) > 1)
 
     with asyncio.Runner() as loop:
-        meter = Meter({"SLURM_JOB_ID": "1"}, kept_s=0.0)
+        meter = Meter({"SLURM_JOB_ID": "1"}, measure_every_s=0.0)
         sampler.sample(UsageFile(path), meter, runs, loop)
     first, *more = starts(path)
     assert abs(first - time.time()) < PATIENCE_S
