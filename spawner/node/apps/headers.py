@@ -44,9 +44,9 @@ class ForeignRedirect(Exception):
 
 
 def is_own_request(method: str, headers: Mapping[str, str]) -> bool:
-    """Return whether no page of another origin made a request that it must not make.
+    """Return True unless a page of another origin sent more than a navigation.
 
-    Such a page may only navigate here. What changes something needs a proof of its origin.
+    A request that may change something must have a header that proves its origin.
     """
     origin, site = headers.get("Origin"), headers.get("Sec-Fetch-Site")
     if origin is not None:

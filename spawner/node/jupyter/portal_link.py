@@ -1,6 +1,6 @@
-"""API for JupyterLab's page about its session:
+"""API for JupyterLab's page about its session, and the server's proof to the portal.
 
-`…/portal/session`; and the server's proof to the portal, `…/portal/proof`.
+The addresses are `…/portal/session` and `…/portal/proof`.
 
 The server forwards requests to the portal with the session's secret, which stays here: so the page
 needs no login at the portal, and JupyterLab may be on another host than the portal's pages. Polling

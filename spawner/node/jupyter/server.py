@@ -1,6 +1,4 @@
-"""Single-user server of a session:
-
-Jupyter Server with JupyterHub's extension.
+"""Single-user server of a session: Jupyter Server with JupyterHub's extension.
 
 Importing this module takes most of the start time, so `session.py` imports it while it waits for
 the portal. The module is independent of the portal: the caller passes the socket, the settings, the

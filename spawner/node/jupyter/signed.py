@@ -1,4 +1,4 @@
-"""Base class of the portal's requests to the session's server, which no login opens."""
+"""Base class of handlers for requests of the portal, which need its signature and no login."""
 
 from __future__ import annotations
 

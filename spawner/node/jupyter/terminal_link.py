@@ -1,6 +1,6 @@
-"""Handler for links that open a terminal:
+"""Handler for links that open a terminal.
 
-`…/portal/terminal/NAME` with NAME `node` or `env_KERNEL`.
+Its address is `…/portal/terminal/NAME` with NAME `node` or `env_KERNEL`.
 
 JupyterLab has no address for a terminal, but one for each workspace, and restores a workspace's
 contents. So the link creates a workspace with only this terminal, and redirects to it; other tabs
