@@ -1,6 +1,6 @@
-"""Runner for a command that must not outlive its parent:
+"""Runner for a command that must not outlive its parent.
 
-`python -I -m spawner.supervised_process COMMAND…`.
+Usage: `python -I -m spawner.supervised_process [--keep FD] COMMAND…`.
 
 The command leads its own process group. When standard input ends, because its writer closed it or
 died in any way, the whole group is killed; likewise when the command has ended and left processes

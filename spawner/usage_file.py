@@ -58,7 +58,7 @@ class GpuInfo:
 class Header:
     """Properties of a series; `gpus` is None if there is no data about GPUs.
 
-    `step_s` is the longest distance of two points while the sampler ran. `killed_at` is when a
+    `step_s` is the longest time between two points while the sampler ran. `killed_at` is when a
     process was last killed for lack of memory, in seconds since 1970.
     """
 
