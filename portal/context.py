@@ -22,7 +22,7 @@ from portal.metrics import Metrics
 from portal.node_ca import NodeCa
 from portal.services.announcements.cache import AnnouncementCache
 from portal.services.benchmarks.figures import Benchmarks
-from portal.services.catalog.live_catalog import LiveCatalog, places
+from portal.services.catalog.live_catalog import LiveCatalog, to_catalog_folders
 from portal.services.cluster.identity_cache import IdentityCache
 from portal.services.cluster.node_map import MapVersion, MapVersions
 from portal.services.cluster.node_rows import NodeRow
@@ -159,7 +159,7 @@ async def open_context(
             files=files,
             slurm=slurm,
             watcher=watcher,
-            catalog=LiveCatalog(places(settings)),
+            catalog=LiveCatalog(to_catalog_folders(settings)),
             hub=await stack.enter_async_context(
                 Hub(settings.hub_url, settings.hub_token, measure=metrics.hub)
             ),

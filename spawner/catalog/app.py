@@ -82,7 +82,8 @@ def load_app(path: Path) -> App:
 def resolve_programs(apps: Iterable[App], app_dir: Path | None) -> list[App]:
     """Return the apps whose program is installed, with its path in their command.
 
-    Apps without the field `program` are among them: their environment has the program, or not.
+    Apps without the field `program` are among them: whether their environment has the program is
+    not checked here.
     """
     return [
         _insert_program(app, app_dir) if app.program is not None and app_dir is not None else app
@@ -92,8 +93,10 @@ def resolve_programs(apps: Iterable[App], app_dir: Path | None) -> list[App]:
 
 
 def explain_missing_program(app: App, app_dir: Path | None) -> str | None:
-    """Return why the app's program isn't installed, for administrators; None if it is, or if the
-    environment has it, or not.
+    """Return why the app's program isn't installed, for administrators.
+
+    None if it is installed. Also None for an app without the field `program`, which relies on its
+    environment.
     """
     if app.program is None:
         return None
@@ -120,14 +123,14 @@ def to_config(
     apps: Iterable[App],
     environment: Environment,
     origin: str,
-    words: tuple[dict[str, str], list[str]],
+    env_and_prefix: tuple[dict[str, str], list[str]],
 ) -> dict[str, Any]:
     """Return the apps of a session for its config.json (see launch_files.py).
 
-    `words` are the variables and the words that run a command in the environment, `origin` that of
-    the session's address in the browser.
+    `env_and_prefix` are the variables, and the words before a command, with which it runs in the
+    environment. `origin` is that of the session's address in the browser.
     """
-    env, prefix = words
+    env, prefix = env_and_prefix
     offered = [app for app in apps if app.is_offered_in(environment)]
     return {
         "origin": origin,

@@ -76,7 +76,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Places:
+class CatalogFolders:
     """Absolute paths of a catalog's files and of what they refer to.
 
     An image is searched for in each of `image_dirs`, in order; `modules_init` defines `module` for
@@ -88,7 +88,7 @@ class Places:
     shipped: Path = SHIPPED
     modules_init: Path | None = None
 
-    def folders(self) -> tuple[Path, ...]:
+    def catalogs(self) -> tuple[Path, ...]:
         """Return the catalogs' folders; files in a later one replace those in an earlier one."""
         return (self.shipped, self.site) if self.site else (self.shipped,)
 
@@ -105,7 +105,7 @@ class Catalog:
 
         Raises CatalogError with every problem of every file, or if the site folder does not exist.
         """
-        folders = Places(image_dirs=(image_dir,), site=site, shipped=shipped)
+        folders = CatalogFolders(image_dirs=(image_dir,), site=site, shipped=shipped)
         problems: list[str] = []
         environments: dict[str, Environment] = {}
         for name, path in files(folders, "environments").items():
@@ -118,7 +118,7 @@ class Catalog:
         return Catalog(MappingProxyType(environments))
 
 
-def files(folders: Places, kind: str) -> dict[str, Path]:
+def files(folders: CatalogFolders, kind: str) -> dict[str, Path]:
     """Return the files KIND/NAME.yaml by name, sorted; a site's file replaces the shipped one.
 
     Raises CatalogError if the site folder does not exist, OSError if it cannot be read.
@@ -126,7 +126,7 @@ def files(folders: Places, kind: str) -> dict[str, Path]:
     if folders.site is not None and not folders.site.is_dir():
         raise CatalogError([f"{folders.site}: there is no such folder"])
     paths: dict[str, Path] = {}
-    for folder in (folder / kind for folder in folders.folders()):
+    for folder in (folder / kind for folder in folders.catalogs()):
         if folder.is_dir():  # unlike glob, iterdir raises errors
             paths |= {path.stem: path for path in folder.iterdir() if _is_catalog_file(path.name)}
     return dict(sorted(paths.items()))
@@ -146,7 +146,7 @@ def availability(environment: Environment) -> tuple[bool, str | None]:
     return reason is None, reason
 
 
-def load_environment(path: Path, folders: Places) -> Environment:
+def load_environment(path: Path, folders: CatalogFolders) -> Environment:
     """Load and validate one file. Raises CatalogError."""
     if not _NAME.fullmatch(path.stem):
         raise CatalogError(
@@ -244,7 +244,7 @@ def _format_error(error: jsonschema.ValidationError) -> str:
     return message
 
 
-def _build_runtime(fields: Mapping[str, Any], folders: Places) -> Runtime:
+def _build_runtime(fields: Mapping[str, Any], folders: CatalogFolders) -> Runtime:
     path = fields.get("path", SYSTEM_PATH)
     match fields["runtime"]:
         case "modules":
@@ -261,7 +261,7 @@ def _build_runtime(fields: Mapping[str, Any], folders: Places) -> Runtime:
             )
 
 
-def _find_image(name: str, folders: Places) -> Path:
+def _find_image(name: str, folders: CatalogFolders) -> Path:
     """Return the path where an image is, or would be; an absolute path stays unchanged."""
     candidates = [folder / name for folder in folders.image_dirs]
     return next((path for path in candidates if _exists(path)), candidates[0])
@@ -275,7 +275,9 @@ def _exists(path: Path) -> bool:
         return False  # `availability` reports this until the folder can be searched
 
 
-def _build_environment(name: str, fields: Mapping[str, Any], folders: Places) -> Environment:
+def _build_environment(
+    name: str, fields: Mapping[str, Any], folders: CatalogFolders
+) -> Environment:
     kernel = fields.get("kernel") or {}
     return Environment(
         name=name,

@@ -2,8 +2,8 @@
 
 Pure text.
 
-In addition, every script has `in_env COMMAND…`, and `become_in_env COMMAND…`, which replaces the
-calling shell. docs/templates.md documents them for template authors.
+In addition, every script has `in_env COMMAND…`. docs/templates.md documents all of these for
+template authors, except `exec_in_env COMMAND…`: the functions here use it to replace their shell.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ on_ranks() {
   export OMPI_MCA_btl_vader_single_copy_mechanism=none
   srun --nodes="$PORTAL_NODES" --ntasks="$(( PORTAL_NODES * each ))" --ntasks-per-node="$each" \\
     --cpus-per-task="$(( cpus > 0 ? cpus : 1 ))" --mpi="${PORTAL_MPI:-none}" --input=none \\
-    --kill-on-bad-exit=1 --label --unbuffered --export=ALL bash -c 'become_in_env "$@"' in_env "$@"
+    --kill-on-bad-exit=1 --label --unbuffered --export=ALL bash -c 'exec_in_env "$@"' in_env "$@"
 }"""
 
 _RENDEZVOUS = """\
@@ -51,7 +51,7 @@ _CONTINUING = f"""\
 # with {EXIT_AGAIN}: the job goes back to the queue to continue, N times at most.
 continuing() {{
   local most=$1 child status; shift
-  become_in_env "$@" & child=$!
+  exec_in_env "$@" & child=$!
   trap 'echo "The time limit is near: asking to save."; kill -USR1 "$child"' USR1
   wait "$child"; status=$?
   while kill -0 "$child" 2>/dev/null; do wait "$child"; status=$?; done

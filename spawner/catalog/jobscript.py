@@ -38,8 +38,8 @@ _MPI = (
     " SERVER_URI41 SERVER_TMPDIR SYSTEM_TMPDIR SECURITY_MODE PTL_MODULE BFROP_BUFFER_TYPE"
     " GDS_MODULE DSTORE_ESH_BASE_PATH DSTORE_21_BASE_PATH MCA_gds MCA_psec MCA_ptl"
 )
-_MEETING = ("MASTER_ADDR", "MASTER_PORT", "PORTAL_NODES", "PORTAL_RANKS_PER_NODE")
-KEPT_VARIABLES = ("PORTAL_JOB_DIR", "PORTAL_TASK", *_MEETING)
+_RENDEZVOUS_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "PORTAL_NODES", "PORTAL_RANKS_PER_NODE")
+KEPT_VARIABLES = ("PORTAL_JOB_DIR", "PORTAL_TASK", *_RENDEZVOUS_VARIABLES)
 _OPEN_MPI = "OMPI_MCA_btl_vader_single_copy_mechanism"
 KEPT_FOR_MPI = (_OPEN_MPI, *(f"PMIX_{name}" for name in _MPI.split()))
 """Variables that programs in a container get besides the ones in spawner/node/kernel.py: the job's
@@ -263,7 +263,7 @@ def _set_task(template: Template, tasks: Sequence[Mapping[str, Any]]) -> list[st
 
 
 def _set_job_values(context: JobContext) -> str:
-    """Return the command that sets the variables in `PLACE_NAMES`."""
+    """Return the command that sets the variables in `JOB_VARIABLES`."""
     values = {
         "home": context.home,
         "username": context.username,
@@ -293,18 +293,18 @@ def _define_in_env(context: JobContext, kept_variables: Sequence[str] = KEPT_VAR
     """Return the shell function that runs its arguments in the environment, even under srun."""
     environment = context.environment
     if environment is None:
-        return 'become_in_env() { exec "$@"; }\nin_env() ( become_in_env "$@" )'
+        return 'exec_in_env() { exec "$@"; }\nin_env() ( exec_in_env "$@" )'
     env, command = job_command(environment, _to_kernel_context(context, _TMP), kept_variables)
     exports = [f"{name}={quote(value)}" for name, value in env.items() if name != "PORTAL_LOGDIR"]
     return f"""\
 # in_env COMMAND… runs it in the environment {environment.name}.
-become_in_env() {{
+exec_in_env() {{
   export {_wrap_words(exports)}
   exec {_wrap_words([*map(quote, command), '"$@"'])}
 }}
 # shellcheck disable=SC2317  # a template need not call it
-in_env() ( become_in_env "$@" )
-export -f become_in_env"""
+in_env() ( exec_in_env "$@" )
+export -f exec_in_env"""
 
 
 def _to_kernel_context(context: JobContext, node_dir: str) -> KernelContext:

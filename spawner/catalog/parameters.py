@@ -50,9 +50,9 @@ def check_values(
             problems.append((f"parameters.{name}", f"{rule['title']} must be filled in."))
             continue
         values[name] = plain(submitted.get(name, rule.get("default")), rule)
-        wrong = next(faults(values[name], rule), None)
-        if wrong:
-            problems.append((f"parameters.{name}", f"{rule['title']} {wrong}."))
+        problem = next(find_problems(values[name], rule), None)
+        if problem:
+            problems.append((f"parameters.{name}", f"{rule['title']} {problem}."))
     return values, problems
 
 
@@ -71,8 +71,8 @@ def types(rule: Mapping[str, Any]) -> list[str]:
     return [kinds] if isinstance(kinds, str) else kinds
 
 
-def faults(value: object, rule: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the errors of one value, each as the end of a sentence that begins with its title."""
+def find_problems(value: object, rule: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the problems of one value, each as the end of a sentence that begins with its title."""
     limits = _add_limits(rule)
     errors = list(jsonschema.Draft202012Validator(limits).iter_errors(value))
     for error in sorted(errors, key=lambda error: error.validator != "type"):

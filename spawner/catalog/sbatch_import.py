@@ -97,11 +97,11 @@ _GPU_OPTIONS = {"gres", "gpus", "gpus-per-node", "gpus-per-task"}
 _RIVALS = dict.fromkeys(_MEMORY_OPTIONS, _MEMORY_OPTIONS) | dict.fromkeys(
     _GPU_OPTIONS, _GPU_OPTIONS
 )
-"""Options of the same resource: only the last one counts."""
+"""Options that set the same resource, by option. Only the last of them in a script counts."""
 
 
 class _LeftOut(Exception):
-    """An option has no field: the reason."""
+    """An option is left out; the message is the reason, for the user."""
 
 
 def import_script(script: str) -> ImportedScript:
@@ -110,7 +110,7 @@ def import_script(script: str) -> ImportedScript:
     Raises ScriptRefused for more options than a script has.
     """
     lines = script.replace("\r\n", "\n").split("\n")
-    # The options of a line may still be left out because of a later one.
+    # A later option may still cause an earlier one to be left out, so render at the end.
     parts: list[str | list[ImportedOption]] = []
     options: list[ImportedOption] = []
     values = _Values()
@@ -134,7 +134,7 @@ def import_script(script: str) -> ImportedScript:
 
 
 def _render(part: str | list[ImportedOption]) -> list[str]:
-    """Return the lines of the script for a line without options, or for the options of one."""
+    """Return the script's lines for a part: one line, or the options found in a line."""
     if isinstance(part, str):
         return [part]
     texts = {

@@ -22,7 +22,7 @@ import yaml
 from spawner.catalog import benchmarks
 from spawner.catalog import parameters as rules
 from spawner.catalog.benchmarks import Benchmark
-from spawner.catalog.environment import SHIPPED, Places, files, read_yaml
+from spawner.catalog.environment import SHIPPED, CatalogFolders, files, read_yaml
 from spawner.slurm.model import Resources
 
 Category = Literal["train", "scale_out", "sweep", "inference", "benchmark", "other"]
@@ -30,8 +30,8 @@ Category = Literal["train", "scale_out", "sweep", "inference", "benchmark", "oth
 SCHEMA = SHIPPED / "template.schema.json"
 MAX_TASKS = 1000
 MAX_PROGRAMS_BYTES = 512 * 1024  # all files of a job are sent to the launcher in one frame
-PLACE_NAMES = frozenset({"home", "logdir", "nodes", "gpus", "cpus", "username"})
-"""Variables of a script in addition to its parameters: see jobscript.JobContext."""
+JOB_VARIABLES = frozenset({"home", "logdir", "nodes", "gpus", "cpus", "username"})
+"""Variables that every script has, in addition to its parameters: see jobscript.JobContext."""
 USED_NAMES = frozenset(
     {"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"}  # may be in the environment
     | {"auto_resume", "histchars", "ignoreeof"}  # bash interprets these
@@ -110,7 +110,7 @@ def load_templates(shipped: Path = SHIPPED, site: Path | None = None) -> dict[st
 
     Raises TemplateError with every problem of every file. A site folder need not contain templates.
     """
-    catalog_folders = Places(image_dirs=(), site=site, shipped=shipped)
+    catalog_folders = CatalogFolders(image_dirs=(), site=site, shipped=shipped)
     folders = program_folders(catalog_folders)
     problems: list[str] = []
     templates: dict[str, Template] = {}
@@ -124,9 +124,9 @@ def load_templates(shipped: Path = SHIPPED, site: Path | None = None) -> dict[st
     return templates
 
 
-def program_folders(folders: Places) -> list[Path]:
+def program_folders(folders: CatalogFolders) -> list[Path]:
     """Return the folders in which to search for a template's programs and starters, in order."""
-    return list(reversed(folders.folders()))
+    return list(reversed(folders.catalogs()))
 
 
 def load_template(path: Path, folders: list[Path]) -> Template:
@@ -217,23 +217,23 @@ def _semantic_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterat
     """Yield the problems that a schema cannot express, for fields that conform to the schema."""
     properties = fields.get("parameters", {})
     for name, rule in properties.items():
-        if name in PLACE_NAMES:
+        if name in JOB_VARIABLES:
             yield f"parameters.{name}: this name is reserved for a property of the job"
         if name in USED_NAMES:
             yield f"parameters.{name}: this name is reserved: bash or other programs use it"
-        yield from (f"parameters.{name}.{wrong}" for wrong in _rule_problems(rule))
+        yield from (f"parameters.{name}.{problem}" for problem in _rule_problems(rule))
     for name in _as_names(fields.get("array")):
         if "array" not in rules.types(properties.get(name, {})):
             yield f"array: {name} is not a parameter that is a list"
     for name in fields.get("programs", []):
         problems = _file_problems("jobs", name, folders)
-        yield from (f"programs: {name}: {wrong}" for wrong in problems)
+        yield from (f"programs: {name}: {problem}" for problem in problems)
     if starter := fields.get("starter"):
         problems = _file_problems("starters", starter, folders)
-        yield from (f"starter: {starter}: {wrong}" for wrong in problems)
+        yield from (f"starter: {starter}: {problem}" for problem in problems)
     if measures := fields.get("benchmark"):
         yield from benchmarks.problems(Benchmark.from_fields(measures), properties)
-    yield from (f"script: {wrong}" for wrong in _script_problems(fields))
+    yield from (f"script: {problem}" for problem in _script_problems(fields))
 
 
 def _script_problems(fields: Mapping[str, Any]) -> Iterator[str]:
@@ -253,7 +253,7 @@ def _list_variables(fields: Mapping[str, Any]) -> dict[str, str]:
         for name, rule in fields.get("parameters", {}).items()
         if "array" in rules.types(rule) and name not in _as_names(fields.get("array"))
     }
-    names = {*fields.get("parameters", {}), *PLACE_NAMES}
+    names = {*fields.get("parameters", {}), *JOB_VARIABLES}
     return {name: f'"${{{name}[@]}}"' if name in lists else f'"${name}"' for name in names}
 
 
@@ -279,11 +279,11 @@ def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
     if widget and widget not in allowed:
         yield f"x-widget: {widget} is not valid for type {kinds[0]}"
     yield from _limit_problems(rule)
-    yield from (f"items.{wrong}" for wrong in _limit_problems(rule.get("items", {})))
+    yield from (f"items.{problem}" for problem in _limit_problems(rule.get("items", {})))
     if "default" in rule:
-        wrong = next(rules.faults(rules.plain(rule["default"], rule), rule), None)
-        if wrong:
-            yield f"default: it {wrong}"
+        problem = next(rules.find_problems(rules.plain(rule["default"], rule), rule), None)
+        if problem:
+            yield f"default: it {problem}"
 
 
 def _limit_problems(rule: Mapping[str, Any]) -> Iterator[str]:

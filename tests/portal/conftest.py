@@ -19,7 +19,7 @@ from portal.config.settings import Settings
 from portal.context import AppContext
 from portal.server import server_config
 from portal.services.catalog.live_catalog import CatalogSnapshot, LiveCatalog
-from spawner.catalog.environment import Places
+from spawner.catalog.environment import CatalogFolders
 from tests.polling import PATIENCE_S
 from tests.portal.audited import check_recorded
 from tests.servers import databases
@@ -51,8 +51,8 @@ def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
 @pytest.fixture(scope="session", autouse=True)
 def templates_are_checked_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let catalogs reuse the shipped templates that are unchanged; to check them takes 0.25 s."""
-    places = Places(image_dirs=(tmp_path_factory.mktemp("images"),))
-    catalog = LiveCatalog(places)
+    folders = CatalogFolders(image_dirs=(tmp_path_factory.mktemp("images"),))
+    catalog = LiveCatalog(folders)
     catalog.load()
     LiveCatalog.stock = CatalogSnapshot(templates=catalog.stock.templates)
 

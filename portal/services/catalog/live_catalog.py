@@ -16,7 +16,13 @@ import structlog
 
 from portal.config.settings import Settings
 from spawner.catalog.app import App, load_app
-from spawner.catalog.environment import CatalogError, Environment, Places, files, load_environment
+from spawner.catalog.environment import (
+    CatalogError,
+    CatalogFolders,
+    Environment,
+    files,
+    load_environment,
+)
 from spawner.catalog.template import Template, TemplateError, load_template, program_folders
 
 log = structlog.get_logger(__name__)
@@ -27,10 +33,10 @@ Stamp = tuple[object, ...]
 T = TypeVar("T", Environment, Template, App)
 
 
-def places(settings: Settings) -> Places:
+def to_catalog_folders(settings: Settings) -> CatalogFolders:
     """Return the locations of this site's catalog."""
     dirs = (settings.image_dir, settings.image_import_dir)
-    return Places(
+    return CatalogFolders(
         image_dirs=tuple(filter(None, dirs)),
         site=settings.catalog_dir,
         modules_init=settings.modules_init,
@@ -73,18 +79,18 @@ class LiveCatalog:
     problems: tuple[str, ...] = ()
     stock = CatalogSnapshot()
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
+    def __init__(self, folders: CatalogFolders) -> None:
+        self.folders = folders
         self._lock = asyncio.Lock()
 
     def load(self) -> None:
         """Read the files, at the start. Raises CatalogError if the site folder is missing."""
-        files(self.places, "environments")
+        files(self.folders, "environments")
         self._set_stock(self._load_stock())
 
     def is_of_site(self, file: Path) -> bool:
         """Return whether a file of the catalog is the site's own; the others are shipped."""
-        return self.places.site is not None and file.is_relative_to(self.places.site)
+        return self.folders.site is not None and file.is_relative_to(self.folders.site)
 
     async def refresh(self) -> None:
         """Read changed files, in a thread. Call this after changing a file or an image."""
@@ -106,15 +112,15 @@ class LiveCatalog:
         `self`.
         """
         try:
-            environment_files = files(self.places, "environments")
-            template_files = files(self.places, "templates")
-            app_files = files(self.places, "apps")
+            environment_files = files(self.folders, "environments")
+            template_files = files(self.folders, "templates")
+            app_files = files(self.folders, "apps")
         except CatalogError as error:
             return _keep_stock(self.stock, error.problems)
         except OSError as error:
             return _keep_stock(self.stock, [f"{error.filename}: {error.strerror}"])
-        images = _to_stamps(self.places.image_dirs)
-        folders = program_folders(self.places)
+        images = _to_stamps(self.folders.image_dirs)
+        folders = program_folders(self.folders)
         programs = _to_stamps(
             path for folder in folders for kind in PROGRAMS for path in (folder / kind).glob("*")
         )
@@ -124,7 +130,7 @@ class LiveCatalog:
                     path,
                     (*_to_stamps([path]), *images),
                     self.stock.environments.get(name),
-                    lambda path: load_environment(path, self.places),
+                    lambda path: load_environment(path, self.folders),
                 )
                 for name, path in environment_files.items()
             },

@@ -119,7 +119,7 @@ def main():
         tests=max(val // batch, 1), folder=folder, mode="GPU" if args.gpu else "CPU",
     )  # fmt: skip
     solver = write(os.path.join(folder, "solver.prototxt"), settings)
-    print("{} images of {} classes; {} to look with".format(train, classes, val))
+    print("{} images of {} classes; {} for validation".format(train, classes, val))
     sys.stdout.flush()
     options = ["--gpu=0"] if args.gpu else []
     sys.exit(subprocess.call(["caffe", "train", "--solver=" + solver] + options))

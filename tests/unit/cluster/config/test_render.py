@@ -44,7 +44,7 @@ from cluster.parts.services import (
     slurmd,
 )
 from portal.services.cluster.node_table import parse_yaml
-from spawner.catalog.environment import Places, load_environment
+from spawner.catalog.environment import CatalogFolders, load_environment
 from spawner.containers.runtimes import Modules, Virtualenv
 from tests.paths import CHECKOUT
 
@@ -421,7 +421,7 @@ def test_the_modules_are_those_that_the_site_s_environment_names(tmp_path: Path)
     for name, file in render_catalog(cluster).items():
         path = tmp_path / Path(name).name
         path.write_text(file.text)
-        found[path.stem] = load_environment(path, Places((tmp_path,), modules_init=INIT))
+        found[path.stem] = load_environment(path, CatalogFolders((tmp_path,), modules_init=INIT))
     assert found["science"].runtime == Modules(("python/3.11", "threads/1.0"), INIT)
     assert found["science_venv"].runtime == Virtualenv(STATE.parent / "science")
     assert str(INIT) in render_portal(cluster, with_pages=False)["portal.toml"].text

@@ -15,8 +15,8 @@ from spawner.catalog.environment import (
     SHIPPED,
     Catalog,
     CatalogError,
+    CatalogFolders,
     Environment,
-    Places,
     availability,
 )
 from spawner.catalog.environment import load_environment as load
@@ -35,7 +35,7 @@ SOUND: dict[str, Any] = {
 
 
 def load_environment(path: Path, image_dir: Path) -> Environment:
-    return load(path, Places((image_dir,)))
+    return load(path, CatalogFolders((image_dir,)))
 
 
 @pytest.fixture

@@ -312,7 +312,7 @@ def test_commands_run_in_the_container(tmp_path: Path) -> None:
     environment = Catalog.load(image_dir=Path("/images")).environments["python3"]
     place = replace(place_of(tmp_path), environment=environment)
     job = rendered(load_templates()["python-training"], {}, place)
-    words = job.script.split("\nbecome_in_env() {")[1].split("\n}\n")[0]
+    words = job.script.split("\nexec_in_env() {")[1].split("\n}\n")[0]
     assert "-m spawner.node.kernel --keep" in words
     assert "--nv" in words  # the place has a GPU
     assert "/images/python3.sif env" in " ".join(words.split())

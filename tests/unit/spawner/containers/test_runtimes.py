@@ -15,8 +15,8 @@ import yaml
 
 from spawner.catalog.environment import (
     CatalogError,
+    CatalogFolders,
     Environment,
-    Places,
     availability,
     load_environment,
 )
@@ -78,7 +78,7 @@ def load(tmp_path: Path) -> Load:
         fields = COMMON | {"runtime": runtime} | OWN.get(runtime, {}) | more
         path = tmp_path / "science.yaml"
         path.write_text(yaml.safe_dump({k: v for k, v in fields.items() if v is not ...}))
-        return load_environment(path, Places((tmp_path,), modules_init=init))
+        return load_environment(path, CatalogFolders((tmp_path,), modules_init=init))
 
     return put
 

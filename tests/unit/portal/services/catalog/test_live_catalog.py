@@ -11,8 +11,8 @@ import pytest
 from portal.services.catalog.live_catalog import LiveCatalog
 from spawner.catalog.environment import (
     CatalogError,
+    CatalogFolders,
     Environment,
-    Places,
     availability,
     load_environment,
 )
@@ -57,7 +57,9 @@ def open_shelf(site: Path, tmp_path: Path) -> OpenShelf:
     (tmp_path / "imported").mkdir()
 
     def load() -> LiveCatalog:
-        catalog = LiveCatalog(Places((images, tmp_path / "imported"), site=site, shipped=shipped))
+        catalog = LiveCatalog(
+            CatalogFolders((images, tmp_path / "imported"), site=site, shipped=shipped)
+        )
         catalog.load()
         return catalog
 
@@ -210,10 +212,10 @@ async def test_no_mistake_stops_the_start_or_a_reload(
 async def test_unexpected_error_is_reported_with_its_file(
     site: Path, open_shelf: OpenShelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def load(path: Path, places: Places) -> Environment:
+    def load(path: Path, folders: CatalogFolders) -> Environment:
         if path.stem == "mine":
             raise ZeroDivisionError("by nothing")
-        return load_environment(path, places)
+        return load_environment(path, folders)
 
     monkeypatch.setattr("portal.services.catalog.live_catalog.load_environment", load)
     shelf = open_shelf()
