@@ -53,4 +53,4 @@ def test_points_and_curves_are_bounded() -> None:
     (curve,) = file_answers.curves(answer(steps=many, at=many, values=many)).curves
     assert len(curve.steps) == file_answers.MAX_CURVE_POINTS
     found = file_answers.curves({**answer(), "curves": [CURVE] * 99})
-    assert len(found.curves) == file_answers.MAX_TAGS
+    assert len(found.curves) == file_answers.MAX_CURVES
