@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from spawner.errors import Unreachable
-from spawner.launcher.program import is_unreachable
+from spawner.launcher.program import is_unreachable  # defined there: see client.py
 from spawner.slurm import parse_accounting as parse
 from spawner.slurm.client import Slurm, parsed
 from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts, Figures, InUse, JobTime
