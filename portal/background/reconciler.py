@@ -392,7 +392,7 @@ class Reconcile:
         async with self._cancels:
             await self.context.fence()
             info = await find_job(self.context, job, job_id)
-            if info.state is JobPhase.ENDED:
+            if info.phase is JobPhase.ENDED:
                 return
             if isinstance(job, BatchJob) and job.external and not disabled:
                 await self.context.launchers.cancel(job.user.username, job_id)

@@ -308,7 +308,7 @@ class JobTracker:
             self._remember(key, last)
             return
         since = last.submit_time or now - HISTORY
-        live_at = self._answered_at if last.state in LIVE else None
+        live_at = self._answered_at if last.phase in LIVE else None
         self._missing[key] = MissingJob(
             last.job_id,
             since,
@@ -454,4 +454,4 @@ def _job_refs(job: JobInfo) -> tuple[JobRef, ...]:
 
 
 def _is_ended(job: JobInfo) -> bool:
-    return job.state is JobPhase.ENDED
+    return job.phase is JobPhase.ENDED

@@ -85,7 +85,7 @@ class JobInfo:
     job_id: int
     user: str
     name: str
-    state: JobPhase
+    phase: JobPhase
     slurm_state: str
     outcome: Outcome | None = None
     reason: str | None = None

@@ -122,7 +122,7 @@ def _merge_runs(lines: Sequence[_Line]) -> JobUsage:
         cpus=last.cpus,
         max_rss_bytes=most_on_a_node(line.memory for line in steps if line.memory is not None),
         restarts=len(runs) - 1,
-        complete=info.state is JobPhase.ENDED and (not ran or any(step.ended for step in steps)),
+        complete=info.phase is JobPhase.ENDED and (not ran or any(step.ended for step in steps)),
         longest_run_s=max(run.elapsed_s for run, _ in runs) if len(runs) > 1 else None,
     )
 

@@ -59,7 +59,7 @@ async def agents(portal: Live, commands: Path, slurm: Slurm) -> AsyncIterator[La
     async with pool_of(portal, commands, PATIENTLY_S) as pool:
         yield pool
         for job in await slurm.jobs():
-            if job.uuid and job.name == "launcher-test" and job.state is not JobPhase.ENDED:
+            if job.uuid and job.name == "launcher-test" and job.phase is not JobPhase.ENDED:
                 with contextlib.suppress(JobNotFound):
                     await slurm.cancel(job.job_id, job.user)
 
@@ -93,7 +93,7 @@ async def in_state(slurm: Slurm, job_id: int, state: JobPhase) -> JobInfo:
 
     async def there() -> bool:
         found[:] = [job for job in await slurm.jobs() if job.job_id == job_id]
-        return found[0].state is state
+        return found[0].phase is state
 
     await until(there)
     return found[0]
@@ -222,7 +222,7 @@ async def test_a_step_beside_a_job(
         return f"portal-{uuid}" not in steps_of(portal, job_id)
 
     await until(gone)
-    assert (await running(slurm, job_id)).state is JobPhase.RUNNING
+    assert (await running(slurm, job_id)).phase is JobPhase.RUNNING
     await other.end_step("alice", job_id, uuid)
     await other.close()
     await asyncio.gather(*(left.wait() for left in other._abandoned))

@@ -54,7 +54,7 @@ async def in_state(slurm: Slurm, job_id: int, *states: JobPhase) -> JobInfo:
 
     async def there() -> bool:
         found[:] = [await find(slurm, job_id)]
-        return found[0].state in states
+        return found[0].phase in states
 
     await until(there)
     return found[0]
@@ -91,7 +91,7 @@ async def test_hostile_job_comment_matches_no_session(
         jobs = {job.job_id: job for job in await slurm.accounting(began)}
         assert 4_000_000_000 not in jobs
         assert all(job.uuid != uuid for job in jobs.values())
-        return job_id in jobs and jobs[job_id].state is JobPhase.ENDED
+        return job_id in jobs and jobs[job_id].phase is JobPhase.ENDED
 
     await until(recorded)
 
@@ -236,7 +236,7 @@ async def test_a_job_that_vanishes_ends_by_accounting_alone(
 
     def state() -> JobPhase | None:
         found = watcher.find_or_request(uuid, "alice", job_id)
-        return found.state if found else None
+        return found.phase if found else None
 
     async def is_in(wanted: JobPhase) -> bool:
         return state() is wanted

@@ -138,7 +138,7 @@ async def _wait_for_output(
     while True:
         shown = await slurm.find(job_id)
         job = next((job for job in shown if job.uuid == job_uuid), None)
-        if job is None or job.state is JobPhase.ENDED:
+        if job is None or job.phase is JobPhase.ENDED:
             break
         if time.monotonic() > until:
             await _cancel(slurm, job)

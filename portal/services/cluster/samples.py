@@ -49,7 +49,7 @@ def measure(
         cpus=sum(node.cpus for node in cluster.nodes),
         cpus_allocated=sum(node.cpus_allocated for node in cluster.nodes),
         cpus_used=_count_used_cpus(cluster),
-        pending_jobs=sum(max(1, len(job.tasks)) for job in jobs if job.state is JobPhase.QUEUED),
+        pending_jobs=sum(max(1, len(job.tasks)) for job in jobs if job.phase is JobPhase.QUEUED),
     )
 
 

@@ -66,14 +66,14 @@ def build_snapshot(jobs: Mapping[int, JobInfo]) -> ClusterSnapshot:
     waiting: dict[str, dict[str, list[Waiting]]] = defaultdict(lambda: defaultdict(list))
     runs: dict[str, Counter[str]] = defaultdict(Counter)
     for job in jobs.values():
-        if job.state in HOLDING:
+        if job.phase in HOLDING:
             for node in job.nodes:
                 on_node[node].append(job)
             nodes_of[job.user].update(job.nodes)
             for partition in _split_partitions(job):
                 running[partition] += 1
                 runs[job.user][partition] += 1
-        elif job.state is JobPhase.QUEUED:
+        elif job.phase is JobPhase.QUEUED:
             is_in_line = not (job.reason or "").startswith(_NOT_IN_LINE)
             for partition in _split_partitions(job):
                 ahead = in_line[partition] if is_in_line else None

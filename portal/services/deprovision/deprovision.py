@@ -349,7 +349,7 @@ def still_in_slurm(watcher: Watcher, user: User) -> bool:
 
 def _iter_live_jobs(watcher: Watcher, username: str) -> Iterator[JobInfo]:
     for info in watcher.jobs.values():
-        if info.user == username and info.state is not JobPhase.ENDED:
+        if info.user == username and info.phase is not JobPhase.ENDED:
             yield info
 
 

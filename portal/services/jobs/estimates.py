@@ -178,7 +178,7 @@ def _find_limits(context: AppContext, user: User, resources: Resources) -> list[
     def concerns(info: JobInfo) -> bool:
         reason = info.reason or ""
         limited = reason.startswith(("Assoc", "QOS"))
-        waits = info.state is JobPhase.QUEUED
+        waits = info.phase is JobPhase.QUEUED
         same_account = resources.account in {None, info.account}
         is_own = info.user == user.username and same_account
         group = reason.startswith("AssocGrp") and info.account == resources.account

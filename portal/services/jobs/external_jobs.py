@@ -130,7 +130,7 @@ class ExternalJobImport:
         """Import jobs from accounting; return False if not all could be written: they are read
         again.
         """
-        ended = [info for info in records if info.state is JobPhase.ENDED]
+        ended = [info for info in records if info.phase is JobPhase.ENDED]
         identified = [info for info in ended if _to_key(info) is not None]
         unknown_uuids = await self._find_unknown_uuids(identified)
         self._context.watcher.mark_unknown_uuids(unknown_uuids)

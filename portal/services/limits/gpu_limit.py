@@ -67,7 +67,7 @@ def count_running_gpus(jobs: Mapping[int, JobInfo]) -> dict[Owner, RunningGpus]:
     """
     running: dict[Owner, RunningGpus] = {}
     for job in jobs.values():
-        if job.state is not JobPhase.RUNNING or job.account is None:
+        if job.phase is not JobPhase.RUNNING or job.account is None:
             continue
         number = sum(number for _, number in job.gpus or ()) * len(job.nodes)
         known = bool(job.gpus) or (job.gpus is not None and job.uuid is not None)

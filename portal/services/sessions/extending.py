@@ -94,7 +94,7 @@ async def extend(
         _check_offered(offered(session, context.settings, context.watcher.cluster), minutes)
         launch.check_slurm_answers(context)
         info = last_job_info(context, session)
-        if info is None or info.state is not JobPhase.RUNNING:
+        if info is None or info.phase is not JobPhase.RUNNING:
             raise Conflict(NOT_RUNNING)
         limit = await _raise_slurm_limit(context, session, info, minutes)
         changed = await _save_new_end(context, session, info, limit + minutes)

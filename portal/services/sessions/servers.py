@@ -104,7 +104,7 @@ async def runs(context: AppContext, session: Session | None) -> bool:
         info = last_job_info(context, session)
     if info is None:
         return context.watcher.stale_since is not None
-    return info.state is not JobPhase.ENDED
+    return info.phase is not JobPhase.ENDED
 
 
 async def confirm(context: AppContext, decision: Decision, live: LiveSession | None) -> Decision:

@@ -63,7 +63,7 @@ def merge_tasks(
             if _adds_nothing(known, info):
                 continue
             by_index[index] = {**known, **_to_task_fields(info, now)}
-            if info.state is not JobPhase.ENDED or _compare_submissions(known, info) > 0:
+            if info.phase is not JobPhase.ENDED or _compare_submissions(known, info) > 0:
                 for of_earlier_run in ("cause", "metrics", "read"):
                     by_index[index].pop(of_earlier_run, None)
     return [by_index[index] for index in sorted(by_index)]
@@ -91,13 +91,13 @@ def _adds_nothing(task: Task, info: JobInfo) -> bool:
         return compared < 0
     if task.get("state") != JobState.ENDED or info.exit_code is not None:
         return False
-    if info.state is JobPhase.COMPLETING:
+    if info.phase is JobPhase.COMPLETING:
         return True
-    return info.state is JobPhase.ENDED and task.get("outcome") == info.outcome
+    return info.phase is JobPhase.ENDED and task.get("outcome") == info.outcome
 
 
 def _to_task_fields(info: JobInfo, now: datetime) -> Task:
-    state = _STATES[info.state]
+    state = _STATES[info.phase]
     if awaits_accounting(info, now):
         state = JobState.STOPPING
     ended = state is JobState.ENDED
@@ -134,7 +134,7 @@ def has_vanished_tasks(tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobIn
     """Return whether some tasks have not ended in our record and are not alive in squeue:
     accounting has their end.
     """
-    alive = {index for info in infos if info.state is not JobPhase.ENDED for index in info.tasks}
+    alive = {index for info in infos if info.phase is not JobPhase.ENDED for index in info.tasks}
     return any(t["state"] != JobState.ENDED and t["index"] not in alive for t in tasks)
 
 
@@ -146,8 +146,8 @@ def observe(
 ) -> Update:
     """Return the columns that follow from squeue's or accounting's report on the tasks."""
     tasks = merge_tasks(job.tasks or [], infos, now)
-    running = [info for info in infos if info.state is JobPhase.RUNNING]
-    queued = [info for info in infos if info.state is JobPhase.QUEUED]
+    running = [info for info in infos if info.phase is JobPhase.RUNNING]
+    queued = [info for info in infos if info.phase is JobPhase.QUEUED]
     starts = [info.start_time for info in infos if info.start_time and info.nodes]
     first = min(infos, key=lambda info: info.job_id, default=None)
     values: dict[str, Any] = {

@@ -32,7 +32,7 @@ async def find_job(context: AppContext, job: Job, job_id: int) -> JobInfo:
     ]
     if not ours:
         raise JobNotFound("Slurm no longer has this job.")
-    return min(ours, key=lambda info: info.state is JobPhase.ENDED)
+    return min(ours, key=lambda info: info.phase is JobPhase.ENDED)
 
 
 def cancelling_user(info: JobInfo) -> str | None:

@@ -72,7 +72,7 @@ def choose_copy(copies: Iterable[JobInfo]) -> JobInfo | None:
     """
     return min(
         copies,
-        key=lambda i: (not i.nodes, i.start_time or NEVER, i.state is JobPhase.ENDED, i.job_id),
+        key=lambda i: (not i.nodes, i.start_time or NEVER, i.phase is JobPhase.ENDED, i.job_id),
         default=None,
     )
 
@@ -84,7 +84,7 @@ def awaits_accounting(info: JobInfo, now: datetime, answers_since: datetime | No
     end_time = info.end_time
     known_at = end_time and max(end_time, answers_since or end_time)
     fresh = known_at is not None and now - known_at < ACCOUNTING_PATIENCE
-    return info.state is JobPhase.ENDED and info.exit_code is None and fresh
+    return info.phase is JobPhase.ENDED and info.exit_code is None and fresh
 
 
 def may_submit_again(job: Job) -> bool:
@@ -103,7 +103,7 @@ def may_have_been_lost(job: Job, info: JobInfo) -> bool:
     """
     if not may_submit_again(job) or not isinstance(job, BatchJob) or job.array_size is not None:
         return False
-    if info.state is not JobPhase.ENDED or job.state is JobState.ENDED:
+    if info.phase is not JobPhase.ENDED or job.state is JobState.ENDED:
         return False
     suspicious = info.outcome is Outcome.NODE_FAILED or info.cancelled_by == ROOT_UID
     return suspicious or job.claim_check_since is not None
@@ -129,7 +129,7 @@ def observe(
     `awaits_accounting`.
     """
     columns = _build_columns(job, info, now, explain)
-    if isinstance(job, BatchJob | Session) and info.state is JobPhase.ENDED:
+    if isinstance(job, BatchJob | Session) and info.phase is JobPhase.ENDED:
         columns["usage_due"] = job.usage_due or now
     if not isinstance(job, BatchJob):
         return columns
@@ -152,7 +152,7 @@ def _build_columns(job: Job, info: JobInfo, now: datetime, explain: Explain) -> 
         "submit_time": info.submit_time or job.submit_time,
         "submitted_at": job.submitted_at or info.submit_time or now,
     }
-    match info.state:
+    match info.phase:
         case JobPhase.QUEUED:
             columns |= _build_queued_columns(job, info, explain(info))
         case JobPhase.RUNNING:

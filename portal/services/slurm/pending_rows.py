@@ -155,7 +155,7 @@ class PendingRows:
 
 
 def _is_alive(info: JobInfo) -> bool:
-    return info.state is not JobPhase.ENDED
+    return info.phase is not JobPhase.ENDED
 
 
 async def load(db: AsyncSession, ids: Iterable[str]) -> list[Job]:

@@ -10,10 +10,10 @@ from spawner.slurm.model import JobInfo, JobPhase
 async def where_it_runs(context: AppContext, job: Job) -> JobInfo:
     """Return Slurm's state of a job that claims to run. Concurrent calls share one query."""
     info = last_job_info(context, job)
-    if info is None or info.state is not JobPhase.RUNNING:
+    if info is None or info.phase is not JobPhase.RUNNING:
         await context.watcher.refresh()
         info = last_job_info(context, job)
-    if info is None or info.state is not JobPhase.RUNNING or not info.nodes:
+    if info is None or info.phase is not JobPhase.RUNNING or not info.nodes:
         raise Conflict("Slurm has not reported this job as running yet.")
     if not is_ours(job, info):
         raise Conflict("Slurm's job with this ID is a different one.")

@@ -53,7 +53,7 @@ class RowSync:
             return False  # cancelled as a job that should not exist
         if self._context.watcher.stale_since is not None:
             return False
-        alive = [info for info in self._find_shown(row) if info.state in ALIVE]
+        alive = [info for info in self._find_shown(row) if info.phase in ALIVE]
         if not any(_is_requeued(row, info) for info in alive):
             return False
         row.state = JobState.QUEUED
@@ -84,7 +84,7 @@ class RowSync:
         if not lifecycle.has_reported_its_end(row) or row.wanted is Wanted.STOP:
             return None
         info = last_job_info(self._context, row)
-        if info is None or info.state is not JobPhase.RUNNING:
+        if info is None or info.phase is not JobPhase.RUNNING:
             return None
         if now - self._outliving.setdefault(row.id, now) <= END_PATIENCE:
             return None
@@ -114,7 +114,7 @@ class RowSync:
             return True
         shown = self._find_shown(row)
         return (
-            any(info.state in ALIVE for info in shown)
+            any(info.phase in ALIVE for info in shown)
             and not any(lifecycle.awaits_accounting(info, now) for info in shown)
             and not (isinstance(row, BatchJob) and self.find_duplicate_jobs(row))
         )
@@ -130,7 +130,7 @@ class RowSync:
         """Return Slurm's jobs that should not exist: jobs of a row that has been withdrawn."""
         if row.state is not JobState.ENDED or row.wanted is not Wanted.STOP:
             return set()
-        return {i.array_job_id or i.job_id for i in self._find_shown(row) if i.state in ALIVE}
+        return {i.array_job_id or i.job_id for i in self._find_shown(row) if i.phase in ALIVE}
 
     def _observe(self, job: Job, now: datetime) -> lifecycle.Update | None:
         """Return the columns that follow from the watcher's last result, or None if nothing
@@ -189,7 +189,7 @@ class RowSync:
     def find_end(self, job: BatchJob) -> JobInfo | None:
         """Return Slurm's report of the end of a row's job, None if there is none."""
         info = lifecycle.choose_copy(self._find_copies(job)) or last_job_info(self._context, job)
-        if info is None or info.state is not JobPhase.ENDED or info.job_id != job.job_id:
+        if info is None or info.phase is not JobPhase.ENDED or info.job_id != job.job_id:
             return None
         return info if lifecycle.is_ours(job, info) else None
 
@@ -200,7 +200,7 @@ class RowSync:
         live = {
             info.array_job_id or info.job_id
             for info in self._find_copies(job)
-            if info.state is not JobPhase.ENDED
+            if info.phase is not JobPhase.ENDED
         }
         return live - {job.job_id}
 

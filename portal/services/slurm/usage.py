@@ -158,10 +158,10 @@ def usage_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dic
     if isinstance(row, Session):
         return columns
     if row.array_size is not None:
-        ended = [usage.info for usage in ours if usage.info.state is JobPhase.ENDED]
+        ended = [usage.info for usage in ours if usage.info.phase is JobPhase.ENDED]
         return columns | (dict(arrays.observe(row, ended, now)) if ended else {})
     info = ours[0].info
-    if info.state is JobPhase.ENDED:
+    if info.phase is JobPhase.ENDED:
         columns |= lifecycle.observe(row, info, now)
     if row.external and ours[0].cpus and info.nodes:
         per_node = max(1, ours[0].cpus // len(info.nodes))

@@ -64,7 +64,7 @@ class TestCancel:
         )
         shown = job_portal.slurm.shown[job["job_id"]]
         job_portal.slurm.shown[job["job_id"]] = replace(
-            shown, state=JobPhase.ENDED, slurm_state="CANCELLED", exit_code=0
+            shown, phase=JobPhase.ENDED, slurm_state="CANCELLED", exit_code=0
         )
         await job_portal.context.watcher.refresh()
         ended = await job_portal.settled(job["id"], "ended")

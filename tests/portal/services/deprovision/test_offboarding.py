@@ -288,7 +288,7 @@ async def test_it_is_open_while_slurm_shows_what_is_to_end(
         while 9 not in slurm.cancelled:
             assert (await row(here, name)).deprovisioned_at is None
             await asyncio.sleep(0.05)
-    slurm.shown[9] = replace(running, state=JobPhase.ENDED)
+    slurm.shown[9] = replace(running, phase=JobPhase.ENDED)
     await context.watcher.refresh()
     await closed(carol, name)
 

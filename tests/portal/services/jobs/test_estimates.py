@@ -122,7 +122,7 @@ async def test_slurm_can_not_say(job_portal: JobPortal, forecast: Any) -> None:
         ({"reason": "QOSMaxGRESPerUser"}, True),
         ({"reason": "QOSMaxGRESPerUser", "user": "bob"}, False),
         ({"reason": "Priority"}, False),
-        ({"reason": "AssocGrpGRES", "state": JobPhase.RUNNING}, False),
+        ({"reason": "AssocGrpGRES", "phase": JobPhase.RUNNING}, False),
     ],
 )
 async def test_limits_that_the_forecast_can_not_see(

@@ -62,7 +62,7 @@ async def test_a_comment_like_ours_hides_no_job(job_portal: JobPortal) -> None:
     assert [job["external"] for job in jobs.values()] == [True] * 3
     for number, uuid in comments.items():
         now = datetime.now(UTC)
-        show(job_portal, number, uuid, state=JobPhase.RUNNING, nodes=("node03",), start_time=now)
+        show(job_portal, number, uuid, phase=JobPhase.RUNNING, nodes=("node03",), start_time=now)
     for job in jobs.values():
         assert (await job_portal.settled(job["id"], "running"))["nodes"] == ["node03"]
     assert (await job_portal.ask("POST", f"/jobs/{jobs[902]['id']}/cancel")).status == 202

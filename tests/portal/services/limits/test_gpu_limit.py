@@ -47,7 +47,7 @@ async def test_group_gpu_limit_is_the_reason_of_jobs_and_queue(job_portal: JobPo
     first, second = await job_portal.job(name="first"), await job_portal.job(name="second")
     gpus = (("v100", 4),)
     nodes = ("node01", "node02")
-    show(job_portal, first["job_id"], state=JobPhase.RUNNING, nodes=nodes, gpus=gpus)
+    show(job_portal, first["job_id"], phase=JobPhase.RUNNING, nodes=nodes, gpus=gpus)
     show(job_portal, second["job_id"], reason="AssocGrpGRES", gpus=gpus)
     found = await with_reason(job_portal, second["id"], ALL_USED)
     assert found["suggestion"] == "This starts when one is free. To start sooner, request fewer."

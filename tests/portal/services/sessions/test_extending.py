@@ -157,7 +157,7 @@ async def session(kept: Extending) -> AsyncIterator[Extending]:
     slurm.wall_limits, slurm.kept, slurm.refusal, slurm.away = (), (), None, False
     slurm.given_again = False
     job = dataclasses.replace(slurm.shown[JOB_ID], time_limit_minutes=LIMIT)
-    slurm.shown[JOB_ID] = dataclasses.replace(job, state=JobPhase.RUNNING)
+    slurm.shown[JOB_ID] = dataclasses.replace(job, phase=JobPhase.RUNNING)
     await kept.change(
         state=JobState.RUNNING,
         wanted=Wanted.RUN,

@@ -77,7 +77,7 @@ class TestLedger:
         )
         found = tracker.find(row, 8, True)
         assert found is not None
-        assert (found.state, found.uuid) == (JobPhase.ENDED, row[0])
+        assert (found.phase, found.uuid) == (JobPhase.ENDED, row[0])
 
     def test_a_job_whose_comment_is_changed_stays_known(self) -> None:
         """As by `scontrol update Comment=`, and also once it is requeued."""
@@ -182,7 +182,7 @@ class TestLedger:
         tracker.apply_squeue([], NOW + SECOND)
         found = tracker.find(KEY, None)
         assert found is not None
-        assert found.state is JobPhase.RUNNING
+        assert found.phase is JobPhase.RUNNING
         assert KEY in tracker.due_lookups(NOW + SECOND), "accounting is asked at once"
 
     def test_accounting_reports_the_end(self) -> None:
@@ -194,7 +194,7 @@ class TestLedger:
         tracker.apply_accounting(tracker.due_lookups(NOW), [ended], NOW, current=True)
         found = tracker.find(KEY, None)
         assert found is not None
-        assert (found.state, found.uuid) == (JobPhase.ENDED, UUID)
+        assert (found.phase, found.uuid) == (JobPhase.ENDED, UUID)
         assert tracker.version > before
         assert not tracker.due_lookups(NOW + timedelta(hours=1))
 
@@ -263,7 +263,7 @@ class TestLedger:
         tracker.apply_accounting(tracker.due_lookups(now), [ended], now, current=False)
         found = tracker.find(KEY, 1)
         assert found is not None
-        assert found.state is JobPhase.ENDED
+        assert found.phase is JobPhase.ENDED
 
     def test_accounting_that_lags_does_not_make_a_job_unknown(self) -> None:
         tracker = JobTracker()
@@ -332,7 +332,7 @@ class TestLedger:
         )
         found = tracker.find(KEY, 5)
         assert found is not None
-        assert found.state is JobPhase.ENDED
+        assert found.phase is JobPhase.ENDED
 
     def test_a_job_just_submitted_is_not_looked_up_yet(self) -> None:
         tracker = JobTracker()

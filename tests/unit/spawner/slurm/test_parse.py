@@ -38,7 +38,7 @@ def by_name(jobs: dict[int, JobInfo], name: str) -> JobInfo:
 class TestRecordedSqueue:
     def test_running(self, squeue: dict[int, JobInfo]) -> None:
         job = by_name(squeue, "plain name")
-        assert (job.user, job.state, job.slurm_state) == ("alice", JobPhase.RUNNING, "RUNNING")
+        assert (job.user, job.phase, job.slurm_state) == ("alice", JobPhase.RUNNING, "RUNNING")
         assert job.nodes == ("node01",)
         assert job.uuid == "0a0a0a0a-1111-2222-3333-444444444444"
         assert job.time_limit_minutes == 120
@@ -69,7 +69,7 @@ class TestRecordedSqueue:
         self, squeue: dict[int, JobInfo], name: str, reason: str, estimated: bool
     ) -> None:
         job = next(
-            job for job in squeue.values() if job.name == name and job.state is JobPhase.QUEUED
+            job for job in squeue.values() if job.name == name and job.phase is JobPhase.QUEUED
         )
         assert job.reason == reason
         assert (job.estimated_start is not None) is estimated
@@ -88,11 +88,11 @@ class TestRecordedSqueue:
     )
     def test_ended(self, squeue: dict[int, JobInfo], name: str, outcome: Outcome) -> None:
         job = by_name(squeue, name)
-        assert (job.state, job.outcome) == (JobPhase.ENDED, outcome)
+        assert (job.phase, job.outcome) == (JobPhase.ENDED, outcome)
         assert job.end_time is not None
 
     def test_suspended(self, squeue: dict[int, JobInfo]) -> None:
-        assert JobPhase.SUSPENDED in {job.state for job in squeue.values()}
+        assert JobPhase.SUSPENDED in {job.phase for job in squeue.values()}
 
     def test_every_record_is_read(self, squeue: dict[int, JobInfo]) -> None:
         marks = recorded("squeue.txt").count(MARK)
@@ -131,7 +131,7 @@ class TestRecordedSacct:
 def test_a_job_with_an_unknown_state_is_alive() -> None:
     text = squeue_record("#MARK#", 1, "alice", "NOVEL_STATE", "", "x")
     (job,) = parse.parse_squeue(text, "#MARK#")
-    assert job.state in {JobPhase.QUEUED, JobPhase.RUNNING}
+    assert job.phase in {JobPhase.QUEUED, JobPhase.RUNNING}
     assert (job.slurm_state, job.outcome) == ("NOVEL_STATE", None)
 
 

@@ -73,7 +73,7 @@ class TestJobs:
 
     def test_running_on_gpus(self, slurm: Recorded) -> None:
         job = slurm.queued("running")
-        assert (job.user, job.state, job.name) == ("alice", JobPhase.RUNNING, "plain name")
+        assert (job.user, job.phase, job.name) == ("alice", JobPhase.RUNNING, "plain name")
         assert (job.uuid, job.nodes, job.gpus) == (OURS, ("node01",), (("v100", 2),))
         assert (job.partition, job.account, job.qos) == ("gpu", "research", "normal")
         assert (job.time_limit_minutes, job.reason, job.end_time) == (120, None, None)
@@ -92,7 +92,7 @@ class TestJobs:
     )
     def test_waiting(self, slurm: Recorded, name: str, reason: str, forecast: bool) -> None:
         job = slurm.queued(name)
-        assert (job.state, job.reason, job.nodes) == (JobPhase.QUEUED, reason, ())
+        assert (job.phase, job.reason, job.nodes) == (JobPhase.QUEUED, reason, ())
         assert (job.start_time, job.estimated_start is not None) == (None, forecast)
         why = explain_reason(reason)
         assert why is not None and reason not in why.text
@@ -136,7 +136,7 @@ class TestJobs:
         assert not {999, 999_999} & (slurm.squeue.keys() | slurm.sacct.keys())
         for job in (slurm.queued("evil"), slurm.sacct[slurm.ids["evil"]]):
             assert job.name.startswith("evil|x\n999\x1f999\x1fN/A\x1fbob 20002\x1fRUNNING|")
-            assert (job.user, job.state) == ("alice", JobPhase.RUNNING)
+            assert (job.user, job.phase) == ("alice", JobPhase.RUNNING)
             assert job.uuid is None, "a comment that goes on after the UUID is not ours"
         assert "naïve 数据" in slurm.queued("evil").name
 
@@ -160,7 +160,7 @@ class TestJobs:
         assert usage.keys() == slurm.squeue.keys()
         requeued = usage[slurm.ids["requeued"]]
         assert (requeued.restarts, requeued.complete) == (1, False)
-        assert requeued.info.state is JobPhase.QUEUED
+        assert requeued.info.phase is JobPhase.QUEUED
         ended, runs = usage[slurm.ids["ended"]], usage[slurm.ids["running"]]
         assert (ended.complete, ended.cpus, ended.restarts) == (True, 1, 0)
         assert ended.cpu_s > 0

@@ -182,4 +182,4 @@ def test_exit_code_of_a_killed_program_hints_at_memory(code: int) -> None:
 
 def test_nothing_to_explain() -> None:
     assert explain_outcome(replace(ENDED, outcome=Outcome.COMPLETED)) is None
-    assert explain_outcome(replace(ENDED, state=JobPhase.RUNNING, outcome=None)) is None
+    assert explain_outcome(replace(ENDED, phase=JobPhase.RUNNING, outcome=None)) is None

@@ -381,4 +381,4 @@ class TestWatcher:
 
 def state_of(watcher: Watcher) -> JobPhase | None:
     found = watcher.find_or_request(*KEY)
-    return found.state if found else None
+    return found.phase if found else None

@@ -27,12 +27,12 @@ NODE = NodeInfo("n1", "10.0.0.1", "MIXED", gpus={"v100": 4}, gpus_allocated={"v1
 
 
 def job(number: int, user: str = "alice", **values: Any) -> JobInfo:
-    base: dict[str, Any] = {"state": JobPhase.RUNNING, "slurm_state": "", "nodes": ("n1",)}
+    base: dict[str, Any] = {"phase": JobPhase.RUNNING, "slurm_state": "", "nodes": ("n1",)}
     return JobInfo(number, user, f"job {number}", **{**base, "partition": "gpu", **values})
 
 
 def waits(number: int, user: str = "alice", **values: Any) -> JobInfo:
-    return job(number, user, **{"state": JobPhase.QUEUED, "nodes": (), **values})
+    return job(number, user, **{"phase": JobPhase.QUEUED, "nodes": (), **values})
 
 
 def of(*jobs: JobInfo) -> Mapping[int, JobInfo]:
@@ -73,7 +73,7 @@ class TestGpus:
 
     def test_the_portals_own_jobs_have_what_they_named_and_no_more(self) -> None:
         jobs = parse_squeue(RECORDED.read_text(), "Mk7_recorded")
-        there = {job.job_id: job for job in jobs if job.state is JobPhase.RUNNING}
+        there = {job.job_id: job for job in jobs if job.phase is JobPhase.RUNNING}
         without, with_two = there[31], there[29]
         assert (without.gpus, with_two.gpus) == ((), (("v100", 2),))
         node = replace(NODE, gpus_allocated={"v100": 2})
@@ -176,14 +176,14 @@ class TestQueue:
         assert places == {"debug": 0, "gpu": 1}
 
     def test_what_has_ended_is_nowhere(self) -> None:
-        found = build_snapshot(of(job(1, state=JobPhase.ENDED)))
+        found = build_snapshot(of(job(1, phase=JobPhase.ENDED)))
         assert (found.queues, found.on_node) == ({}, {})
 
     def test_what_still_holds_a_node_is_there(self) -> None:
         found = build_snapshot(
             of(
                 *(
-                    job(n, state=state, nodes=("n1", "n2"))
+                    job(n, phase=state, nodes=("n1", "n2"))
                     for n, state in enumerate(
                         (JobPhase.RUNNING, JobPhase.SUSPENDED, JobPhase.COMPLETING)
                     )

@@ -23,7 +23,7 @@ def running(number: int, user: str, gpus: int, nodes: int = 1, **fields: Any) ->
     names = tuple(f"node{n}" for n in range(nodes))
     asked = (("v100", gpus),) if gpus else ()
     info = replace(PENDING, job_id=number, user=user, nodes=names, gpus=asked, reason=None)
-    return replace(info, **{"state": JobPhase.RUNNING, **fields})
+    return replace(info, **{"phase": JobPhase.RUNNING, **fields})
 
 
 def find(found: Any, *jobs: JobInfo, **fields: Any) -> GpuLimit | None:

@@ -42,7 +42,7 @@ def job(**columns: object) -> BatchJob:
 
 def info(state: JobPhase, **fields: Any) -> JobInfo:
     base = JobInfo(
-        job_id=7, user="alice", name="j", state=state, slurm_state=state.upper(), uuid=UUID,
+        job_id=7, user="alice", name="j", phase=state, slurm_state=state.upper(), uuid=UUID,
         submit_time=NOW, start_time=NOW, nodes=("node01",), time_limit_minutes=60,
     )  # fmt: skip
     return replace(base, **fields)
@@ -342,7 +342,7 @@ class TestUsage:
         }  # fmt: skip
 
     def test_a_requeued_job_is_one_with_its_last_run(self, found: dict[int, JobUsage]) -> None:
-        assert (found[8].restarts, found[8].info.state) == (1, JobPhase.RUNNING)
+        assert (found[8].restarts, found[8].info.phase) == (1, JobPhase.RUNNING)
         assert found[8].elapsed_s == 15
         longest_s = found[8].longest_run_s
         assert longest_s is not None
@@ -413,7 +413,7 @@ def test_the_same_job_from_outside_has_the_same_id() -> None:
     context: Any = SimpleNamespace(settings=SimpleNamespace(cluster_name="c"))
     one = info(JobPhase.QUEUED, uuid=None)
     assert external_jobs.row_id(context, one) == external_jobs.row_id(
-        context, replace(one, state=JobPhase.ENDED)
+        context, replace(one, phase=JobPhase.ENDED)
     )
     assert external_jobs.row_id(context, one) != external_jobs.row_id(
         context, replace(one, submit_time=NOW + SECOND)

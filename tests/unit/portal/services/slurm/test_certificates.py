@@ -22,7 +22,7 @@ from spawner.slurm.model import JobInfo, JobPhase
 from tests.unit.portal.test_node_ca import settings
 
 NAME = "s.session.portal.internal"
-INFO = JobInfo(job_id=1, user="alice", name="s1", state=JobPhase.RUNNING, slurm_state="RUNNING")
+INFO = JobInfo(job_id=1, user="alice", name="s1", phase=JobPhase.RUNNING, slurm_state="RUNNING")
 HUB = "http://127.0.0.1:8081/hub/"
 
 

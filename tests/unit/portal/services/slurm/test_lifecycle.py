@@ -27,7 +27,7 @@ def session(**columns: object) -> Session:
 
 def info(state: JobPhase, **fields: Any) -> JobInfo:
     base = JobInfo(
-        job_id=7, user="alice", name="portal-s1", state=state, slurm_state=state.upper(),
+        job_id=7, user="alice", name="portal-s1", phase=state, slurm_state=state.upper(),
         uuid="5b1c", submit_time=NOW, time_limit_minutes=60,
     )  # fmt: skip
     return replace(base, **fields)
