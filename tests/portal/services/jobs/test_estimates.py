@@ -41,7 +41,7 @@ async def shared(
 def job_portal(shared: JobPortal) -> Iterator[JobPortal]:
     """The shared portal without earlier forecasts."""
     kept = shared.context.forecasts
-    for entries in (kept._answers, kept._of_user._times, kept._in_total._times):
+    for entries in (kept._answers, kept._of_user._events, kept._in_total._events):
         entries.clear()
     shared.agents.forecasts.clear()
     shared.agents.starts.clear()
