@@ -207,9 +207,9 @@ _LIVE = {
 }
 
 _UNCONFIRMED = (
-    "Your session can’t be reached now",
+    "Your session can't be reached now",
     [
-        "Slurm is not responding, and the session’s server does not answer.",
+        "Slurm is not responding, and the session's server does not answer.",
         "This page opens it when it is ready.",
     ],
     5,
@@ -230,7 +230,7 @@ def explain(session: Session | None) -> tuple[str, list[str], int | None]:
         )
         return title, [*details, *opens], refresh_s
     first = _ENDED.get(session.outcome, "It has ended.") if session.outcome else "It has ended."
-    return "This session isn’t running", [first, *details, "You can start it again."], None
+    return "This session isn't running", [first, *details, "You can start it again."], None
 
 
 _PAGE = """<!doctype html>

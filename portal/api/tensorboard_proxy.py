@@ -40,7 +40,7 @@ from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
 
-NOT_YOURS = "It may belong to a user who hasn’t shared it with you, or its data was removed."
+NOT_YOURS = "It may belong to a user who hasn't shared it with you, or its data was removed."
 NO_TICKET = (
     "A TensorBoard address is valid for one browser and one login. Open the TensorBoard "
     "from its session or job."
@@ -185,7 +185,7 @@ def _respond_not_running(
     request: Request, board: TensorboardAccess, language: Language, home: Link, frames: str | None
 ) -> Response:
     coming = board.state in tensorboards.LIVE
-    title = "TensorBoard is starting" if coming else "This TensorBoard isn’t running"
+    title = "TensorBoard is starting" if coming else "This TensorBoard isn't running"
     again = (
         "You can start it again in the portal." if board.own else f"Ask {board.owner} to start it."
     )
@@ -201,7 +201,7 @@ def _respond_not_running(
 
 def _respond_away(request: Request, language: Language, home: Link, frames: str | None) -> Response:
     if wants_page(request):
-        title = "TensorBoard doesn’t answer"
+        title = "TensorBoard doesn't answer"
         return page(
             title, [NO_ANSWER], language, status=503, refresh_s=3, links=[home], frames=frames
         )

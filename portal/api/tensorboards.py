@@ -115,7 +115,7 @@ async def open_tensorboard(
     if login is None or board is None:
         raise NotFound("TensorBoard not found.")
     if board.state not in tensorboards.LIVE:
-        raise NotRunning(" ".join(filter(None, ("This TensorBoard isn’t running.", board.reason))))
+        raise NotRunning(" ".join(filter(None, ("This TensorBoard isn't running.", board.reason))))
     ticket = tickets.issue_ticket(settings, login.web_session_id, board.id)
     return OpenTensorboard(url=tickets.ticketed_address(settings, board.owner, board.id, ticket))
 

@@ -106,6 +106,6 @@ def delete_image(admin: Page, name: str) -> None:
     expect(row.filter(has_text=f"{name}.sif")).to_contain_text(f"Used by 1 environment: {name}")
     admin.get_by_role("button", name=f"Delete {name}.sif").click()
     dialog = admin.get_by_role("dialog", name=f"Delete {name}.sif?")
-    expect(dialog).to_contain_text(f"{name} can’t be started until")
+    expect(dialog).to_contain_text(f"{name} can't be started until")
     dialog.get_by_role("button", name="Delete it").click()
     expect(row.filter(has_text=f"{name}.sif")).to_have_count(0)

@@ -105,7 +105,7 @@ def make_folder(portal: Live, page: Page, folder: str) -> None:
     page.get_by_role("button", name="New folder").click()
     dialog = page.get_by_role("dialog", name="New folder")
     dialog.get_by_label("Name").fill("a/b")
-    expect(dialog.get_by_text("A name can’t contain “/”.")).to_be_visible()
+    expect(dialog.get_by_text("A name can't contain “/”.")).to_be_visible()
     dialog.get_by_label("Name").fill(folder)
     dialog.get_by_role("button", name="Create").click()
     page.get_by_role("link", name=folder).click()

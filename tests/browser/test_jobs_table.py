@@ -216,7 +216,7 @@ def test_menu_of_a_row(portal: Live, page: Page) -> None:
     api.until(f"/jobs/{job}", "running")
     page.goto(f"{portal.base_url}/jobs?q={name}")
     row(page, name).click(button="right")
-    page.get_by_role("menuitem", name="Copy the folder’s path").click()
+    page.get_by_role("menuitem", name="Copy the folder's path").click()
     expect(page.get_by_text("Copied.")).to_be_visible()
     button = row(page, name).get_by_role("button", name=f"Actions of {name}")
     button.click()

@@ -48,7 +48,7 @@ def test_missing_group_and_account_are_fixed_by_their_buttons(portal: Live, caro
         "They are in none of the groups that are allowed to log in: portal-users."
     )
     expect(session).to_contain_text("They have no Slurm account.")
-    expect(page.get_by_text("Can’t log in", exact=True)).to_be_visible()
+    expect(page.get_by_text("Can't log in", exact=True)).to_be_visible()
     assert findings(page) == []
     login.get_by_role("button", name="Add to portal-users").click()
     expect(login.get_by_text("Yes", exact=True)).to_be_visible()
@@ -76,7 +76,7 @@ def test_dry_run_shows_group_account_and_administrators(portal: Live, carol: Pag
     page, name = carol, f"csv{secrets.token_hex(3)}"
     page.goto(f"{portal.base_url}/admin/new/users")
     lines = f"username,surname,groups\n{name}a,Amy,\n{name}b,Ben,portal-admins\n{name}c,=C,x\n"
-    page.get_by_label("The file’s lines").fill(lines)
+    page.get_by_label("The file's lines").fill(lines)
     page.get_by_role("button", name="Check it").click()
     table = page.get_by_role("table", name="Lines of the file")
     expect(table.get_by_role("row")).to_have_count(4)

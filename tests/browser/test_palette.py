@@ -138,7 +138,7 @@ def test_palette_finds_files_by_name(portal: Live, page: Page) -> None:
     page.goto(f"{portal.base_url}/files?root=home&path=gone-{MARK}")
     expect(page.get_by_text(re.compile("does not exist")).first).to_be_visible()
     find(page, MARK)
-    note = page.get_by_text(re.compile("^Files can’t be searched. .*does not exist"))
+    note = page.get_by_text(re.compile("^Files can't be searched. .*does not exist"))
     expect(note).to_be_visible()
 
 

@@ -94,7 +94,7 @@ def test_a_group_and_its_members(portal: Live, page: Page) -> None:
 def test_imports(portal: Live, page: Page) -> None:
     """The import of users, as a dry run only, and that of an image that does not exist."""
     page.goto(f"{portal.base_url}/admin/new/users")
-    lines = "The file’s lines"
+    lines = "The file's lines"
     form = Form(
         "/api/v1/admin/users/import",
         "Check it",

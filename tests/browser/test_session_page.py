@@ -117,7 +117,7 @@ def what_it_uses(page: Page) -> None:
     """The node's measurements, as a chart and as a table."""
     use = page.get_by_role("region", name="Usage")
     expect(use.get_by_text("of 2 GB used now")).to_be_visible()
-    expect(use.get_by_text("couldn’t be loaded").first).to_be_visible()
+    expect(use.get_by_text("couldn't be loaded").first).to_be_visible()
     page.unroute(CHART)
     use.get_by_role("button", name="Try again").first.click()
     expect(use.locator(".uplot canvas").first).to_be_visible()
@@ -216,7 +216,7 @@ def to_its_end(page: Page, session: Started) -> None:
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Stop it").click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
-    expect(page.get_by_text("Totals from Slurm’s accounting")).to_be_visible()
+    expect(page.get_by_text("Totals from Slurm's accounting")).to_be_visible()
     expect(page.get_by_role("region", name="Usage").get_by_text("At most")).to_be_visible()
     page.get_by_role("button", name="Remove from the list").click()
     expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()

@@ -252,7 +252,7 @@ async def test_a_stopped_session_cuts_the_connection(alice: Client) -> None:
         await alice.stop_session(session["id"])
         await asyncio.wait_for(process.communicate(), PATIENCE_S)
         assert process.returncode == 255
-        assert "isn’t running" in await laptop.ssh(laptop.host, "true", status=255)
+        assert "isn't running" in await laptop.ssh(laptop.host, "true", status=255)
     shutil.rmtree(laptop.folder)
 
 

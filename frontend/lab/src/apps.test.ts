@@ -54,7 +54,7 @@ beforeEach(async () => {
   [selected, typed, prompts, accepted] = [[], 'work/demo.py', [], true];
 });
 
-describe('an app’s card', () => {
+describe("an app's card", () => {
   it('asks for the file, starts the app and opens its page', async () => {
     page.startedAs = [{ state: 'starting' }, { state: 'running' }];
     await makeApps().open(MARIMO);
@@ -111,7 +111,7 @@ describe('an app’s card', () => {
     expect(page.actions).toEqual([]);
   });
 
-  it('leads to the session’s page if a command is needed', async () => {
+  it("leads to the session's page if a command is needed", async () => {
     await makeApps().open(OWN);
     expect(page.opened).toEqual(['p:/s?apps=true']);
     expect(page.requests).toEqual([]);
@@ -191,7 +191,7 @@ describe('the launcher and the file browser', () => {
 
   it.each([
     ['are added once the session answers', 502, 1],
-    ['stay without apps if the session’s server has none', 404, 0],
+    ["stay without apps if the session's server has none", 404, 0],
   ])('%s', async (_, status, added) => {
     const answer = page.apps.bind(page);
     let requests = 0;

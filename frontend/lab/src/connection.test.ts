@@ -12,8 +12,8 @@ describe('why a session has ended', () => {
       return answer;
     });
 
-  it('is the portal’s response at the session’s own address', async () => {
-    const detail = 'This session isn’t running. It reached its time limit.';
+  it("is the portal's response at the session's own address", async () => {
+    const detail = "This session isn't running. It reached its time limit.";
     expect(await why(Response.json({ detail }, { status: 424 }))).toBe(detail);
     expect(urls).toEqual(['/user/alice/s1/api/status']);
   });

@@ -27,9 +27,9 @@ describe('the server of this page', () => {
 
   it.each([
     [Response.json({ message: 'Too much.' }, { status: 422 }), 'Too much.'],
-    [new Response('<html>', { status: 502 }), 'didn’t respond'],
-    [Response.json(['no'], { status: 500 }), 'didn’t respond'],
-    [new Error('network'), 'didn’t respond'],
+    [new Response('<html>', { status: 502 }), "didn't respond"],
+    [Response.json(['no'], { status: 500 }), "didn't respond"],
+    [new Error('network'), "didn't respond"],
   ])('has its errors reported', async (answer, words) => {
     await expect(answering(answer).fetchUpdate()).rejects.toThrow(words);
   });

@@ -147,7 +147,7 @@ export const english = {
   appDetails: 'Show Output',
   appReplace: (app: string) => `Stop ${app}?`,
   appReplaceMeaning: (file: string) =>
-    `It runs with ${file}. Opening another file stops it, and what isn’t saved in it is lost.`,
+    `It runs with ${file}. Opening another file stops it, and what isn't saved in it is lost.`,
   appStop: 'Stop and Open',
-  noAnswer: 'The session didn’t respond. Check your connection.',
+  noAnswer: "The session didn't respond. Check your connection.",
 };

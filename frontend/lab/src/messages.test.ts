@@ -35,7 +35,7 @@ describe('the language', () => {
     );
   });
 
-  it('includes the portal’s messages once its catalog is loaded', async () => {
+  it("includes the portal's messages once its catalog is loaded", async () => {
     const errorMessage = 'This session is ending.';
     const catalogue = { [errorMessage]: '该会话即将结束。' };
     let requests = 0;

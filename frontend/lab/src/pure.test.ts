@@ -55,7 +55,7 @@ describe('the end of a session', () => {
     expect(warningDue(0, null)).toBeNull();
   });
 
-  it('is counted by the portal’s clock', () => {
+  it("is counted by the portal's clock", () => {
     expect(clockOffset('2026-11-22T10:00:00Z', Date.UTC(2026, 10, 22, 9))).toBe(60 * MIN);
     expect(clockOffset('no time', 5)).toBe(0);
   });
@@ -113,7 +113,7 @@ describe('the usage of a session', () => {
     expect(isMemoryScarce({ memory: null, gpus: null })).toBe(false);
   });
 
-  it('is counted in Slurm’s units', () => {
+  it("is counted in Slurm's units", () => {
     expect(
       [0, 1023, 1536, 5.04 * 1024 ** 2, 1.96 * GB, 12.3 * GB, 3 * 1024 * GB].map(size),
     ).toEqual(['0 B', '1023 B', '2 kB', '5 MB', '2 GB', '12 GB', '3 TB']);

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 describe('watching the session', () => {
-  it('counts down by itself, and by the portal’s clock', async () => {
+  it("counts down by itself, and by the portal's clock", async () => {
     expect(page.watch.leftMs).toBe(60 * MIN);
     await page.advance(10 * MIN, [TICK_MS]);
     expect(page.watch.leftMs).toBe(50 * MIN);
@@ -113,7 +113,7 @@ describe('the idle warning', () => {
     expect(page.opened).toEqual(['p:/s?stop=true']);
   });
 
-  it('omits GPUs that the session doesn’t have', async () => {
+  it("omits GPUs that the session doesn't have", async () => {
     page.facts = idle(START - 60 * MIN, 0);
     await page.advance(0);
     expect(page.notifications[0]).toContain('The session holds 4 CPUs that');

@@ -16,7 +16,7 @@ describe('the output of %tensorboard', () => {
   const request = { logdir: '/home/alice/runs', asked: 12.5 };
   const model = { data: { [TENSORBOARD_MIME]: request, 'text/plain': 'x' } };
 
-  it('frames the session’s TensorBoard', async () => {
+  it("frames the session's TensorBoard", async () => {
     const page = new FakePage();
     expect(await requestFrame(page, model)).toEqual({
       caption: 'TensorBoard of this session: /home/alice/runs',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorMessage, toApiError, wrongPassword } from './problem';
 
 const apiError = (title: string, slug = 'wrong-credentials') =>
-  toApiError(401, { type: `urn:portal:${slug}`, title, detail: 'The portal’s words.' }, null);
+  toApiError(401, { type: `urn:portal:${slug}`, title, detail: "The portal's words." }, null);
 
 describe('a wrong password', () => {
   it('is wrong when the response marks it', () => {

@@ -7,7 +7,7 @@ import { chineseSentences, space } from './spacing';
 import { type Catalog, fillPlaceholders, type Match, type Piece, Templates } from './templates';
 
 /** Sentence ends: a match does not extend beyond them. */
-const BETWEEN = /(?<=[.!?…][”’)]?) (?=[A-Z“])/;
+const BETWEEN = /(?<=[.!?…][”')]?) (?=[A-Z“])/;
 const MAX_SENTENCES = 12;
 const CHINESE_STOP = /[。！？]$/;
 

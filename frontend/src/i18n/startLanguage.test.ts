@@ -53,7 +53,7 @@ describe('a page in Chinese', () => {
   it.each([
     ['do not come', stalled],
     ['are refused', refused],
-  ])('does without the portal’s if they %s', async (_, answer) => {
+  ])("does without the portal's if they %s", async (_, answer) => {
     const { currentLanguage, translate } = await page(words, answer);
     expect(currentLanguage()).toBe('zh');
     expect(translate('No such job.')).toBe('No such job.');

@@ -46,7 +46,7 @@ describe('days', () => {
 });
 
 describe('date fields', () => {
-  it('have the reader’s format', () => {
+  it("have the reader's format", () => {
     expect(fieldText('en-US', '2026-11-22')).toBe('11/22/2026');
     expect(fieldText('de-DE', '2026-11-22')).toBe('22.11.2026');
     expect(fieldText('zh-CN', '2026-11-22')).toBe('2026/11/22');

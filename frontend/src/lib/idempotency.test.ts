@@ -4,7 +4,7 @@ import { storage } from '@/testing/storage';
 import { sendOnce } from './idempotency';
 import { notifyLogout } from './onLogout';
 
-const LOST = new ApiError(0, 'offline', 'The portal doesn’t answer.');
+const LOST = new ApiError(0, 'offline', "The portal doesn't answer.");
 const REQUEST = ['session', { cpus: 1 }];
 
 /** A portal with these responses in order, errors being thrown, and the requests it received. */

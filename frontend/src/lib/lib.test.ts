@@ -42,7 +42,7 @@ describe('times', () => {
     expect(ago(inMs(-4 * MIN), NOW)).toBe('4 min ago');
   });
 
-  it('follows the server’s clock only when it clearly differs', () => {
+  it("follows the server's clock only when it clearly differs", () => {
     const clock = new Clock();
     clock.learn(new Date(NOW + 2000).toUTCString(), NOW);
     expect(clock.now(NOW)).toBe(NOW);

@@ -146,6 +146,6 @@ export async function page(
   queryClient.clear();
   // React's server renderer leaves what fails to the browser, with the reason
   const why = /<template[^>]*\bdata-msg="([^"]*)"/.exec(markup)?.[1];
-  if (why !== undefined && !early) throw new Error(`${address} can’t be drawn: ${why}`);
+  if (why !== undefined && !early) throw new Error(`${address} can't be drawn: ${why}`);
   return markup.replace(/<style\b.*?<\/style>/gs, '');
 }

@@ -57,7 +57,7 @@ describe('an optional part of a page', () => {
     load.mockRejectedValue(MISSING);
     const text = await draw(lazyPart(load));
     expect(text).toContain('The page');
-    expect(text.match(/couldn’t be loaded/g)).toHaveLength(2);
+    expect(text.match(/couldn't be loaded/g)).toHaveLength(2);
   });
 
   it('is loaded again on request, at all its places', async () => {
@@ -74,7 +74,7 @@ describe('an optional part of a page', () => {
     const Part = lazyPart(load);
     await draw(Part);
     clickRetry?.();
-    expect(await draw(Part)).toContain('couldn’t be loaded');
+    expect(await draw(Part)).toContain("couldn't be loaded");
     expect(load).toHaveBeenCalledTimes(2);
   });
 });

@@ -48,7 +48,7 @@ function MissingPart({ onRetry }: { onRetry: () => void }) {
   return (
     <Notice tone="warning">
       <Group gap="xs">
-        <Trans>This part of the page couldn’t be loaded. If it still fails, reload the page.</Trans>
+        <Trans>This part of the page couldn't be loaded. If it still fails, reload the page.</Trans>
         <Button variant="default" size="compact-sm" onClick={onRetry}>
           <Trans>Try again</Trans>
         </Button>

@@ -88,7 +88,7 @@ def test_only_a_running_session_is_entered(real: Real) -> None:
     real.add_session(name="queued", state=JobState.QUEUED)
     real.add_session(name="ended", state=JobState.ENDED)
     real.add_session(name="stopping", wanted=Wanted.STOP)
-    for name, words in (("queued", "waiting"), ("ended", "isn’t running"), ("never", "no session")):
+    for name, words in (("queued", "waiting"), ("ended", "isn't running"), ("never", "no session")):
         assert gate(real, headers(token), name).status == 403
         answer = real.ask(f"/user/alice/{name}/ssh", headers=headers(token))
         assert answer.status == 424

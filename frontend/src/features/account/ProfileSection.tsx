@@ -44,7 +44,7 @@ export function ProfileSection() {
       </dl>
       <Text size="sm" c="dimmed" mt="md">
         <Trans>
-          Name, e-mail address and groups come from your organization’s directory. If something is
+          Name, e-mail address and groups come from your organization's directory. If something is
           wrong, ask your administrators to change it there. You can change your password yourself.
         </Trans>
       </Text>

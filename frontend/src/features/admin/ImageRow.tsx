@@ -92,7 +92,7 @@ function Delete({ image }: { image: ImportedImage }) {
         <Text size="sm">
           {image.environments.length === 0
             ? t`No environment uses it. It can be imported again.`
-            : t`${names} can’t be started until it is imported again.`}
+            : t`${names} can't be started until it is imported again.`}
         </Text>
       </ConfirmDialog>
     </>

@@ -33,7 +33,7 @@ export const LEVELS: Record<Level, { label: string; description: string }> = {
   warning: { label: t`Warning`, description: t`Stands out; everyone can close it.` },
   critical: {
     label: t`Critical`,
-    description: t`Users can’t close it; screen readers announce it immediately.`,
+    description: t`Users can't close it; screen readers announce it immediately.`,
   },
 };
 

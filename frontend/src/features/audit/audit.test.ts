@@ -82,7 +82,7 @@ describe('details of an event', () => {
     ]);
   });
 
-  it('shows the reason of a refusal in words, and an administrator’s as it was written', () => {
+  it("shows the reason of a refusal in words, and an administrator's as it was written", () => {
     const why = (reason: string) => summary({ changes: [], detail: { why: reason } });
     expect(why('WrongCredentials')).toBe('Why: Wrong password');
     expect(why('TooManyAttempts')).toBe('Why: Too many attempts');

@@ -51,7 +51,7 @@ const run = (labels: Labels, value: number): BenchmarkRun => ({
 });
 
 describe('columns', () => {
-  it('are the hardware of the cluster, and one’s runs', () => {
+  it("are the hardware of the cluster, and one's runs", () => {
     const all = [figure({ size: 64 }), figure({ size: 64 }, { gpus: 2, users: 1, runs: 1 })];
     expect(clusterColumns(all, 'GFLOPS').map(({ name, detail }) => [name, detail])).toEqual([
       ['v100', 'median of 3 runs by 2 users'],
@@ -131,7 +131,7 @@ it('measures are those that any run has', () => {
   expect([...all.keys()]).toEqual(['GFLOPS', 'ms']);
 });
 
-it('the user’s newest run is the initial selection', () => {
+it("the user's newest run is the initial selection", () => {
   const names = ['bench-copy', 'bench-matmul', 'bench-net'];
   expect(firstTemplate(names, [run({}, 1)], [])).toBe('bench-matmul');
   expect(firstTemplate(names, [], [figure({}, { template: 'bench-net' })])).toBe('bench-net');

@@ -169,7 +169,7 @@ export function reservationSuggestion(reservation: Reservation, begun: boolean):
   if (reservation.mine)
     return t`A job runs in it with “--reservation=${{ name: reservation.name ?? '' }}”.`;
   if (begun) return t`No other jobs start on these nodes until it ends.`;
-  return t`Jobs that would still be running when it begins don’t start on these nodes before it; a shorter time limit may help.`;
+  return t`Jobs that would still be running when it begins don't start on these nodes before it; a shorter time limit may help.`;
 }
 
 const MAX_NAMES = 4;

@@ -239,7 +239,7 @@ function Notes({ runs, sections }: { runs: Run[]; sections: Section[] }) {
       {arrays.length > 0 && (
         <p>
           <Trans>
-            The values that the tasks of an array have logged are on the array’s own page.
+            The values that the tasks of an array have logged are on the array's own page.
           </Trans>
         </p>
       )}

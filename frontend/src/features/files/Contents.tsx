@@ -56,7 +56,7 @@ function Image({ at, version }: { at: At; version: string }) {
   if (broken)
     return (
       <Notice tone="warning">
-        <Trans>This image can’t be shown. Download it to look at it.</Trans>
+        <Trans>This image can't be shown. Download it to look at it.</Trans>
       </Notice>
     );
   return (

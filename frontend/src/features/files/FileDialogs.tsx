@@ -149,11 +149,11 @@ function PermanentDeletion({ root, paths, close, done }: ForeverProps) {
       <Text size="sm">
         {count === 1 ? (
           <Trans>
-            There is no trash for this folder, so “{name}” can’t be restored once deleted.
+            There is no trash for this folder, so “{name}” can't be restored once deleted.
           </Trans>
         ) : (
           <Trans>
-            There is no trash for this folder, so {count} items can’t be restored once deleted.
+            There is no trash for this folder, so {count} items can't be restored once deleted.
           </Trans>
         )}
       </Text>

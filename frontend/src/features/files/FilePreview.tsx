@@ -36,7 +36,7 @@ function Inside({ at }: { at: At }) {
   if (error instanceof ApiError && error.status === 404)
     return (
       <p className={classes.quiet}>
-        <Trans>This file doesn’t exist.</Trans>
+        <Trans>This file doesn't exist.</Trans>
       </p>
     );
   if (error)

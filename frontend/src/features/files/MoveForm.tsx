@@ -80,7 +80,7 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
       <Folders at={to} go={(path) => setTo({ root: to.root, path })} />
       {into && (
         <Notice tone="warning">
-          <Trans>A folder can’t be moved into itself.</Trans>
+          <Trans>A folder can't be moved into itself.</Trans>
         </Notice>
       )}
     </ConfirmForm>

@@ -85,13 +85,13 @@ function Inside({ root, at, entry, maxTextBytes }: Props & { entry: Entry }) {
   if (!isFile(entry))
     return (
       <p className={classes.quiet}>
-        <Trans>This file can’t be shown or downloaded.</Trans>
+        <Trans>This file can't be shown or downloaded.</Trans>
       </p>
     );
   if (!entry.readable)
     return (
       <p className={classes.quiet}>
-        <Trans>Its permissions don’t let you read it.</Trans>
+        <Trans>Its permissions don't let you read it.</Trans>
       </p>
     );
   if (editing) return <TextEditor at={at} close={() => edit(false)} />;

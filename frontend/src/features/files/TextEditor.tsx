@@ -87,7 +87,7 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
       />
       <Group justify="flex-end">
         <Button variant="default" onClick={done}>
-          {changed ? t`Don’t save` : t`Close`}
+          {changed ? t`Don't save` : t`Close`}
         </Button>
         <Button loading={busy} disabled={!changed || theirs !== null} onClick={save}>
           <Trans>Save</Trans>

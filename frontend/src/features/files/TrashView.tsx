@@ -78,7 +78,7 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
         }
       >
         <Text size="sm">
-          <Trans>It can’t be restored after that.</Trans>
+          <Trans>It can't be restored after that.</Trans>
         </Text>
       </ConfirmDialog>
     </>

@@ -124,7 +124,7 @@ function placeText({ root, path }: Upload, roots: Roots): string {
 
 const cameText = ({ offset, size_bytes: size }: Upload): string =>
   offset === null
-    ? t`Its folder can’t be reached now.`
+    ? t`Its folder can't be reached now.`
     : t`${{ part: sizeText(offset) }} of ${{ whole: sizeText(size) }} uploaded.`;
 
 function GoOn({ name, goOn }: { name: string; goOn: (file: File) => void }) {

@@ -53,8 +53,8 @@ function isShapeless(code: number): boolean {
 export function nameProblem(name: string): string | null {
   if (name.trim() === '') return t`Give it a name.`;
   if (name === '.' || name === '..') return t`“${name}” is not a valid name; choose another.`;
-  if (name.includes('/')) return t`A name can’t contain “/”.`;
-  if (name.includes('\0')) return t`A name can’t contain that character.`;
+  if (name.includes('/')) return t`A name can't contain “/”.`;
+  if (name.includes('\0')) return t`A name can't contain that character.`;
   return null;
 }
 

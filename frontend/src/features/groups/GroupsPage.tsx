@@ -93,7 +93,7 @@ function Groups() {
             empty={
               text === ''
                 ? t`The directory has no groups yet.`
-                : t`No group’s name or description contains “${text}”.`
+                : t`No group's name or description contains “${text}”.`
             }
           />
         )}

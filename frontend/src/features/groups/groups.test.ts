@@ -15,7 +15,7 @@ describe('a group', () => {
     expect(sizeText(null)).toBe('–');
   });
 
-  it('is left out of the list when it is only a user’s private group', () => {
+  it("is left out of the list when it is only a user's private group", () => {
     expect(isBare(PLAIN)).toBe(true);
     expect(isBare({ ...PLAIN, lets_in: true })).toBe(false);
     expect(isBare({ ...PLAIN, member_count: null })).toBe(false);

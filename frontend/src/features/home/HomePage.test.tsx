@@ -79,7 +79,7 @@ describe('the home page', () => {
     expect(names(markup, 'a')).toEqual(expect.arrayContaining(['Start a session', 'Submit a job']));
   });
 
-  it('shows the user’s usage and limits', async () => {
+  it("shows the user's usage and limits", async () => {
     const effective = {
       ...limits.effective,
       sessions: { value: 2, from: { kind: 'user', name: 'carol' }, otherwise: null },
@@ -108,7 +108,7 @@ describe('the home page', () => {
       },
     });
     const text = textOf(markup);
-    expect(text).toContain('Your saved setups can’t be shown. Setups are locked.');
+    expect(text).toContain("Your saved setups can't be shown. Setups are locked.");
     expect(text).toContain('Limits are locked.');
     expect(text).toContain('Space is locked.');
     expect(names(markup, 'a')).toContain(runningSession.name);

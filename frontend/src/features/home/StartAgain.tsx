@@ -29,7 +29,7 @@ export function StartAgain() {
     return (
       error && (
         <p className={classes.failed}>
-          {t`Your saved setups can’t be shown.`} {errorMessage(error)}
+          {t`Your saved setups can't be shown.`} {errorMessage(error)}
         </p>
       )
     );

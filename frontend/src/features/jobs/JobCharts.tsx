@@ -119,7 +119,7 @@ function Killed({ usage }: { usage: JobUsageOverTime }) {
   return (
     <Notice tone="warning">
       <Trans>
-        The job’s memory on {node} ran out, and a program in it was killed{' '}
+        The job's memory on {node} ran out, and a program in it was killed{' '}
         <Time at={killed.memory_killed_at} />.
       </Trans>
     </Notice>

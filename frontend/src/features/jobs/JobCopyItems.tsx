@@ -36,7 +36,7 @@ function FolderItems({ folder }: { folder: string }) {
   return (
     <>
       <Menu.Item leftSection={<Icon name="copy" />} onClick={() => void copy(folder)}>
-        <Trans>Copy the folder’s path</Trans>
+        <Trans>Copy the folder's path</Trans>
       </Menu.Item>
       {search && (
         <Menu.Item

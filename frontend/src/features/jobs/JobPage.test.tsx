@@ -7,7 +7,7 @@ import { answers, FULL } from '@/testing/recorded';
 
 const FAILED = `/jobs/${failedJob.id}`;
 
-describe('a job’s page', () => {
+describe("a job's page", () => {
   it('shows why a job failed, with the line of its log', async () => {
     const markup = await page(FAILED, FULL);
     expect(names(markup, 'h1')).toEqual([failedJob.name]);
@@ -22,7 +22,7 @@ describe('a job’s page', () => {
     expect(names(markup, 'button')).not.toContain('Cancel');
   });
 
-  it('shows an array’s tasks, each with its parameters and its log', async () => {
+  it("shows an array's tasks, each with its parameters and its log", async () => {
     const markup = await page(`/jobs/${arrayJob.id}`, FULL);
     const tasks = arrayJob.array.tasks;
     expect(names(markup, 'a').filter((name) => name.startsWith('Log of task'))).toEqual(

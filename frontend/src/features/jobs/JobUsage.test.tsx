@@ -30,7 +30,7 @@ const shown = async (nodes: JobUsageOverTime['nodes'], job: object = failedJob):
   });
 
 /** Charts are loaded later, so they are tested in a browser (tests/browser/test_jobs.py). */
-describe('usage over time on a job’s page', () => {
+describe("usage over time on a job's page", () => {
   it('says that a job from outside the portal was not measured', async () => {
     const text = textOf(await shown([], { ...failedJob, external: true }));
     expect(text).toContain('was not measured, because it was submitted outside the portal');

@@ -56,7 +56,7 @@ describe('columns', () => {
     ]);
   });
 
-  it('do not include names that the portal can’t store', () => {
+  it("do not include names that the portal can't store", () => {
     const job = { parameters: { ['x'.repeat(200)]: 1 }, metrics: { 'a\u202eb': 1 } };
     expect(ownColumnIds([job as unknown as Job])).toEqual([]);
   });
@@ -77,7 +77,7 @@ describe('sorting', () => {
     expect(clicked('node', 'name')).toBe('name');
   });
 
-  it('is by one column of the jobs’ own values', () => {
+  it("is by one column of the jobs' own values", () => {
     const first = orderAfterClick('metric:loss', { order: 'name' });
     expect(first).toEqual({ order: 'value_up', by: 'metric:loss' });
     const second = orderAfterClick('metric:loss', first);

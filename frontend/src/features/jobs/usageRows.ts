@@ -102,7 +102,7 @@ export function unknownText(job: MeasuredJob): string | null {
   if (job.started_at === null) return null;
   if (job.usage === null)
     return job.state === 'ended'
-      ? t`Slurm’s accounting has not reported its usage yet.`
-      : t`Slurm’s accounting reports its usage after it ends.`;
-  return job.resources.gpus > 0 ? t`Slurm’s accounting has no data on GPU utilization.` : null;
+      ? t`Slurm's accounting has not reported its usage yet.`
+      : t`Slurm's accounting reports its usage after it ends.`;
+  return job.resources.gpus > 0 ? t`Slurm's accounting has no data on GPU utilization.` : null;
 }

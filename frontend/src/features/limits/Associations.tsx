@@ -73,7 +73,7 @@ const COLUMNS: Column<Association>[] = [
   },
   {
     id: 'found',
-    header: t`Slurm’s value`,
+    header: t`Slurm's value`,
     cell: ({ found, partition }) =>
       found === null ? t`no such association` : figuresText(found, partition),
     labeled: true,

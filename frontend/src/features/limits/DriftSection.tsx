@@ -103,13 +103,13 @@ function Item({ item }: { item: Drift }) {
       <dl className={classes.sides}>
         <div>
           <dt>
-            <Trans>Portal’s value</Trans>
+            <Trans>Portal's value</Trans>
           </dt>
           <dd>{translate(item.wanted)}</dd>
         </div>
         <div>
           <dt>
-            <Trans>Slurm’s value</Trans>
+            <Trans>Slurm's value</Trans>
           </dt>
           <dd className={item.accepted ? undefined : classes.differs}>{translate(item.found)}</dd>
         </div>
@@ -125,8 +125,8 @@ function Item({ item }: { item: Drift }) {
 }
 
 const DRIFT_LABELS: Record<Decision, { button: string; title: string; confirm: string }> = {
-  mend: { button: t`Restore…`, title: t`Restore the portal’s value?`, confirm: t`Restore` },
-  accept: { button: t`Accept…`, title: t`Accept Slurm’s value?`, confirm: t`Accept` },
+  mend: { button: t`Restore…`, title: t`Restore the portal's value?`, confirm: t`Restore` },
+  accept: { button: t`Accept…`, title: t`Accept Slurm's value?`, confirm: t`Accept` },
 };
 
 function SettleButton({ decision, item }: { decision: Decision; item: Drift }) {

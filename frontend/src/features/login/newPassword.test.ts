@@ -6,7 +6,7 @@ describe('a new password', () => {
     expect(checkNewPassword('once', '', '')).toHaveProperty('fresh');
     expect(checkNewPassword('once', 'once', 'once').fresh).toMatch(/another/);
     expect(checkNewPassword('once', 'mine alone', 'mine alon')).toEqual({
-      again: 'The passwords don’t match.',
+      again: "The passwords don't match.",
     });
     expect(checkNewPassword('once', 'mine alone', 'mine alone')).toEqual({});
   });

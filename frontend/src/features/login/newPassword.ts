@@ -10,5 +10,5 @@ export interface NewPasswordErrors {
 export function checkNewPassword(current: string, fresh: string, again: string): NewPasswordErrors {
   if (fresh === '') return { fresh: t`Enter a new password.` };
   if (fresh === current) return { fresh: t`This is the one-time password. Choose another one.` };
-  return fresh === again ? {} : { again: t`The passwords don’t match.` };
+  return fresh === again ? {} : { again: t`The passwords don't match.` };
 }

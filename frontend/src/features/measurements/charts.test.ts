@@ -134,7 +134,7 @@ describe('missing charts', () => {
   it('are explained by a note', () => {
     expect(missingText([MEASURED], 2)).toEqual([]);
     expect(missingText([{ ...MEASURED, gpus: null }], 2)).toEqual([
-      'GPU usage unknown: nvidia-smi isn’t available on this node.',
+      "GPU usage unknown: nvidia-smi isn't available on this node.",
     ]);
     expect(missingText([{ ...MEASURED, gpus: null }], 0)).toEqual([]);
     expect(missingText([NOTHING], 2)).toEqual([]);

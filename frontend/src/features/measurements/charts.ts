@@ -236,10 +236,10 @@ export function missingText(nodes: readonly NodeUsage[], gpus: number): string[]
   const points = Math.max(0, ...nodes.map(({ at }) => at.length));
   const sentences: string[] = [];
   if (points > 0 && !nodes.some((node) => anyKnown(node.memory_mb)))
-    sentences.push(t`Memory usage can’t be measured on this node.`);
+    sentences.push(t`Memory usage can't be measured on this node.`);
   if (points > 1 && !nodes.some((node) => anyKnown(node.cpus)))
-    sentences.push(t`CPU usage can’t be measured on this node.`);
+    sentences.push(t`CPU usage can't be measured on this node.`);
   if (points > 0 && gpus > 0 && !nodes.some((node) => node.gpus !== null))
-    sentences.push(t`GPU usage unknown: nvidia-smi isn’t available on this node.`);
+    sentences.push(t`GPU usage unknown: nvidia-smi isn't available on this node.`);
   return sentences;
 }

@@ -46,7 +46,7 @@ vi.mock('@/ui/plot/CurveChart', async () => {
   };
 });
 
-describe('metrics on a job’s page', () => {
+describe("metrics on a job's page", () => {
   it('are charts with the numbers as tables', async () => {
     const markup = await shown(read([curve('loss', [0.5, null, 0.25]), curve('accuracy', [1])]));
     const text = textOf(markup);

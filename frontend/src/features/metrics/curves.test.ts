@@ -33,7 +33,7 @@ const chart = (jobs: NamedCurves[], settings: Partial<CurveSettings> = {}) => {
 };
 
 describe('smoothing', () => {
-  it('is TensorBoard’s: corrected for its start at zero', () => {
+  it("is TensorBoard's: corrected for its start at zero", () => {
     expect(smoothed([1, 0], 0.5)).toEqual([1, 0.5 / 1.5]);
     expect(smoothed([2, 4, 8], 0)).toEqual([2, 4, 8]);
   });
@@ -46,7 +46,7 @@ describe('smoothing', () => {
 });
 
 describe('a chart of one curve', () => {
-  it('is over steps, or over the time since the job’s first value', () => {
+  it("is over steps, or over the time since the job's first value", () => {
     const later = curve('loss', [3, 2], { at: [1020, 1050] });
     const jobs = one(later, curve('accuracy', [0]));
     expect(chart(jobs).at).toEqual([0, 1]);
@@ -68,7 +68,7 @@ describe('a chart of one curve', () => {
     expect(text).toContain('3 values are not finite');
   });
 
-  it('has gaps on a logarithmic scale for what it can’t show', () => {
+  it("has gaps on a logarithmic scale for what it can't show", () => {
     const { series, text } = chart(one(curve('loss', [1, 0, -1, null])), { logarithmic: true });
     expect(series[0]?.values).toEqual([1, null, null, null]);
     expect(text).toContain('2 points are not positive');

@@ -189,8 +189,8 @@ function remarks(lines: readonly Line[], hidden: number): string[] {
       }),
     hidden > 0 &&
       plural(hidden, {
-        one: '# point is not positive, so a logarithmic scale can’t show it.',
-        other: '# points are not positive, so a logarithmic scale can’t show them.',
+        one: "# point is not positive, so a logarithmic scale can't show it.",
+        other: "# points are not positive, so a logarithmic scale can't show them.",
       }),
   ].filter((remark) => remark !== false);
 }

@@ -122,7 +122,7 @@ function expiryNotification(
   const end = Date.parse(item.expires_at);
   if (nowMs < at || nowMs >= end) return [];
   const key = `time_short ${item.id} ${item.expires_at}`;
-  const body = t`What isn’t saved by then is lost.`;
+  const body = t`What isn't saved by then is lost.`;
   return [{ key, kind: 'time_short', title, body, to }];
 }
 

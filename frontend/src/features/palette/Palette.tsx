@@ -127,7 +127,7 @@ function useFiles(text: string): Found {
   const commands = useMemo(() => items?.map(fileCommand) ?? NO_COMMANDS, [items]);
   if (!asks) return { commands, notes: [] };
   if (!isCurrent || isFetching) return { commands, notes: [t`Searching your files…`] };
-  if (error) return { commands, notes: [t`Files can’t be searched. ${errorMessage(error)}`] };
+  if (error) return { commands, notes: [t`Files can't be searched. ${errorMessage(error)}`] };
   return { commands, notes: data ? missingFilesTexts(data) : [] };
 }
 

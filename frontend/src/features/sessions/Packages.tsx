@@ -185,7 +185,7 @@ function RestoreButton({ packages, session }: { packages: Found; session: Packag
       <p className={classes.note}>
         <Trans>
           Your trash is too large to search for packages that can be restored. On the Files page,
-          delete what you don’t need from the trash, then refresh.
+          delete what you don't need from the trash, then refresh.
         </Trans>
       </p>
     );

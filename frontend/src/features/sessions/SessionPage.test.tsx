@@ -22,7 +22,7 @@ const AT = `/sessions/${runningSession.id}`;
 const pageOf = (session: Session): Promise<string> =>
   page(AT, { answers, snapshot: { sessions: [session] } });
 
-describe('a session’s page', () => {
+describe("a session's page", () => {
   it('shows a running session with its actions', async () => {
     const markup = await page(AT, FULL);
     expect(names(markup, 'h1')).toEqual([runningSession.name]);
@@ -54,7 +54,7 @@ describe('a session’s page', () => {
   it('explains that a program was killed because memory ran out', async () => {
     const use = { ...sessionUse, memory_killed_at: '2026-01-01T00:00:00Z' };
     const markup = await page(AT, { ...FULL, answers: { ...answers, [`${AT}/use`]: use } });
-    expect(textOf(markup)).toContain('The session’s memory ran out');
+    expect(textOf(markup)).toContain("The session's memory ran out");
   });
 
   it('shows an ended session, and offers to start it again', async () => {

@@ -21,7 +21,7 @@ export function SshSetup({ id }: { id: string }) {
   const { data, error, refetch } = useQuery(sshQuery(id));
   if (error && data === undefined)
     return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
-  if (data === undefined) return <p className={classes.note}>{t`Asking the session’s node…`}</p>;
+  if (data === undefined) return <p className={classes.note}>{t`Asking the session's node…`}</p>;
   if (data.problem !== null) return <Notice tone="warning">{translateExact(data.problem)}</Notice>;
   return (
     <div className={classes.setup}>

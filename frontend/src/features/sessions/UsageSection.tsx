@@ -76,8 +76,8 @@ function Figures({ session, use, loading }: FiguresProps) {
       {use.memory_killed_at && (
         <Notice tone="warning">
           <Trans>
-            The session’s memory ran out, and a program in it was killed{' '}
-            <Time at={use.memory_killed_at} />. A notebook’s kernel that is killed starts again
+            The session's memory ran out, and a program in it was killed{' '}
+            <Time at={use.memory_killed_at} />. A notebook's kernel that is killed starts again
             without its variables. Work on less data at once, or start a session with more memory.
           </Trans>
         </Notice>
@@ -98,10 +98,10 @@ function Figures({ session, use, loading }: FiguresProps) {
 function Accounted({ session, use }: { session: Session; use: SessionUsage }) {
   if (session.started_at === null) return null;
   if (use.total === null)
-    return <p className={classes.note}>{t`Slurm’s accounting has no record of it yet.`}</p>;
+    return <p className={classes.note}>{t`Slurm's accounting has no record of it yet.`}</p>;
   return (
     <>
-      <h3 className={pageClasses.small}>{t`Totals from Slurm’s accounting`}</h3>
+      <h3 className={pageClasses.small}>{t`Totals from Slurm's accounting`}</h3>
       <dl className={pageClasses.figures}>
         {totals(use.total, session.resources).map(([label, value]) => (
           <div key={label}>

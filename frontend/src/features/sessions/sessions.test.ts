@@ -60,7 +60,7 @@ describe('words', () => {
     expect(endedUnexpectedly({ state: 'running', outcome: null })).toBe(false);
   });
 
-  it('prefers the portal’s own reason', () => {
+  it("prefers the portal's own reason", () => {
     const base = { outcome: 'timeout' as const, node: null };
     expect(endReason({ ...base, reason: 'As reported.' })).toBe('As reported.');
     expect(endReason({ ...base, reason: null })).toMatch(/time limit/);
@@ -92,7 +92,7 @@ describe('terminalPlaces', () => {
     available,
   });
 
-  it('are the node, the session’s own environment, then the others that have a kernel', () => {
+  it("are the node, the session's own environment, then the others that have a kernel", () => {
     const all = [
       environment('python3'),
       environment('r'),
@@ -102,7 +102,7 @@ describe('terminalPlaces', () => {
     const places = terminalPlaces('/user/a/s1/', { environment: 'r', node: 'node01' }, all);
     expect(places.map(({ label, note, href }) => [label, note, href])).toEqual([
       ['On the node', 'node01', '/user/a/s1/portal/terminal/node'],
-      ['In R', 'this session’s', '/user/a/s1/portal/terminal/env_r'],
+      ['In R', "this session's", '/user/a/s1/portal/terminal/env_r'],
       ['In PYTHON3', null, '/user/a/s1/portal/terminal/env_python3'],
     ]);
   });

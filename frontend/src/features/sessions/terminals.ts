@@ -27,7 +27,7 @@ export function terminalPlaces(
     { label: t`On the node`, note: session.node, href: link('node') },
     ...ordered.map((environment) => ({
       label: t`In ${{ environment: translateExact(environment.title) }}`,
-      note: own(environment) ? t`this session’s` : null,
+      note: own(environment) ? t`this session's` : null,
       href: link(`env_${environment.name}`),
     })),
   ];

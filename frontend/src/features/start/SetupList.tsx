@@ -21,7 +21,7 @@ export function SetupList({ onUse }: { onUse: (setup: InitialValues) => void }) 
   if (error && !data)
     return (
       <Notice tone="warning">
-        {joinSentences([t`Your saved setups can’t be shown.`, errorMessage(error)])}
+        {joinSentences([t`Your saved setups can't be shown.`, errorMessage(error)])}
       </Notice>
     );
   if (data === undefined || data.length === 0) return null;

@@ -100,7 +100,7 @@ function ScriptFields({ form }: { form: ReturnType<typeof useScriptForm> }) {
         onChange={(event) => change(setChosen)(event.currentTarget.value)}
         error={submitErrors.others.environment}
         data={[
-          { value: '', label: t`None: only the node’s own software` },
+          { value: '', label: t`None: only the node's own software` },
           ...available.map(({ name, title }) => ({ value: name, label: translateExact(title) })),
         ]}
       />

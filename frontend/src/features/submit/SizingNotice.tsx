@@ -17,8 +17,8 @@ export interface SizingProps {
 }
 
 const RESTORE_LABELS: Record<ComparedWith, string> = {
-  template: t`Use the template’s own numbers`,
-  job: t`Use that job’s numbers`,
+  template: t`Use the template's own numbers`,
+  job: t`Use that job's numbers`,
   script: t`Use my numbers`,
 };
 

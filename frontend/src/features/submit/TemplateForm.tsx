@@ -117,7 +117,7 @@ function Notices({ template, byLink, missing }: NoticesProps) {
       {missing !== undefined && (
         <Notice tone="warning">
           <Trans>
-            The link names the environment {missing}, which can’t be used here. Choose another one.
+            The link names the environment {missing}, which can't be used here. Choose another one.
           </Trans>
         </Notice>
       )}

@@ -73,7 +73,7 @@ const field = (name: string): Field => {
 };
 
 describe('fieldsOf', () => {
-  it('returns the template’s order and the widgets', () => {
+  it("returns the template's order and the widgets", () => {
     expect(fields.map((f) => [f.name, f.widget])).toEqual([
       ['epochs', 'number'],
       ['rate', 'number'],
@@ -98,7 +98,7 @@ describe('fieldsOf', () => {
 });
 
 describe('values', () => {
-  it('are the template’s defaults and convert back unchanged', () => {
+  it("are the template's defaults and convert back unchanged", () => {
     const values = firstValues(fields, { notebook: '~/a b.ipynb' });
     expect(toParameters(fields, values)).toEqual({
       epochs: 20,
@@ -112,7 +112,7 @@ describe('values', () => {
     });
   });
 
-  it('are an earlier job’s, with any characters', () => {
+  it("are an earlier job's, with any characters", () => {
     const earlier = {
       epochs: 3,
       precision: null,

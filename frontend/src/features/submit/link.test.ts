@@ -27,7 +27,7 @@ describe('readFilled', () => {
     expect(readFilled({ parameters })).toEqual({ parameters: { good: 'x' } });
   });
 
-  it('reads the parameters of a notebook’s link', () => {
+  it("reads the parameters of a notebook's link", () => {
     const search = notebookSearch({ path: '~/a b.ipynb', environment: 'r' });
     expect(search.template).toBe('notebook');
     expect(readFilled(JSON.parse(JSON.stringify(search)))).toEqual({
@@ -51,12 +51,12 @@ describe('the environments of a template', () => {
     expect(choicesOf({ ...template, environments: null }, all, null)).toEqual([]);
   });
 
-  it('keep an earlier job’s, though it is gone', () => {
+  it("keep an earlier job's, though it is gone", () => {
     const gone = [known('python3', true), known('r', true, false)];
     expect(choicesOf(template, gone, 'r').map((e) => e.name)).toEqual(['python3', 'r']);
   });
 
-  it('begin with the requested one, then the template’s own, then any', () => {
+  it("begin with the requested one, then the template's own, then any", () => {
     const choices = choicesOf(template, all, null);
     expect(firstChoice(template, choices, ['r'])).toBe('r');
     expect(firstChoice(template, choices, [undefined, 'torch7'])).toBe('python3');

@@ -26,7 +26,7 @@ describe('a file that starts a job', () => {
   });
 
   it('is refused if it is no script', async () => {
-    expect(await errorOf(file('data.csv', 'a,b'))).toContain('can’t start a job');
+    expect(await errorOf(file('data.csv', 'a,b'))).toContain("can't start a job");
     expect(await errorOf(file('empty.py'))).toContain('is empty');
     expect(await errorOf(file('binary.py', 'PK\0\0'))).toContain('not a text file');
     expect(await errorOf(file('latin.sh', new Uint8Array([0xe9, 10])))).toContain('not a text');

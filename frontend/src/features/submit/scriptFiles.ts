@@ -46,7 +46,7 @@ export async function readStartFile(file: File): Promise<StartFile> {
   const { name, size } = file;
   const kind = kindOfName(name);
   if (kind === undefined)
-    return fail(t`“${name}” can’t start a job. Choose a .py, .sh or .ipynb file.`);
+    return fail(t`“${name}” can't start a job. Choose a .py, .sh or .ipynb file.`);
   if (size === 0) return fail(t`“${name}” is empty.`);
   if (kind === 'notebook') return { kind };
   const isLong = size > MAX_SCRIPT_BYTES;

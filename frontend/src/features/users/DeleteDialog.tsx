@@ -24,7 +24,7 @@ function filesChoices(user: User) {
     const missing = !user.home_tasks.includes(value)
       ? t`The portal has no command for this. To add one, configure the setting ${setting}.`
       : user.home === null
-        ? t`The portal doesn’t know where they are.`
+        ? t`The portal doesn't know where they are.`
         : null;
     return { value, title, about: missing ?? about, disabled: missing !== null };
   };
@@ -34,11 +34,11 @@ function filesChoices(user: User) {
       title: t`Keep the files`,
       about: t`The home directory is not changed; its user number is then unassigned.`,
     },
-    choice('archive', t`Archive them`, t`The site’s own command puts the home directory away.`),
+    choice('archive', t`Archive them`, t`The site's own command puts the home directory away.`),
     choice(
       'delete',
       t`Delete the files`,
-      t`The site’s own command removes the home directory. This can’t be undone.`,
+      t`The site's own command removes the home directory. This can't be undone.`,
     ),
   ] as const;
 }
@@ -74,13 +74,13 @@ function Body({ user, onClose }: Omit<Props, 'opened'>) {
           <Trans>
             All access of {username} ends immediately, as when an account is disabled; then the
             entry is removed from the directory and all groups. Their actions remain in the audit
-            log. Disabling can be undone, deleting can’t.
+            log. Disabling can be undone, deleting can't.
           </Trans>
         ) : (
           <Trans>
             All access of {username} ends immediately, as when an account is disabled; then the
             account is removed from the portal. The directory is not changed. Their actions remain
-            in the audit log. Disabling can be undone, deleting can’t.
+            in the audit log. Disabling can be undone, deleting can't.
           </Trans>
         )}
       </Text>

@@ -75,7 +75,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
         <Choosing onText={change} />
         <Textarea
           ref={field}
-          label={t`The file’s lines`}
+          label={t`The file's lines`}
           description={t`The first line names the columns; only username and surname are required. Separate several groups in one cell with “;”. An empty login_group or slurm_account means the default, “-” means none.`}
           placeholder={TEMPLATE}
           classNames={{ input: classes.lines }}

@@ -132,7 +132,7 @@ function Notes({ row }: { row: ImportLine }) {
         </div>
       ))}
       {isCreated(row) && row.role === null && (
-        <StateChip tone="waiting" label={t`Can’t log in: in no login group`} />
+        <StateChip tone="waiting" label={t`Can't log in: in no login group`} />
       )}
       {isCreated(row) && row.role !== null && row.role !== 'user' && (
         <StateChip tone="bad" label={roleText(row.role, true)} />

@@ -32,7 +32,7 @@ function LoginGroup({ values, set, defaults, fieldError }: Props) {
   const chosen = loginGroupOf(values, defaults);
   const groups = [...new Set([...defaults.login_groups, ...(chosen ? [chosen] : [])])];
   if (groups.length === 0) return null;
-  const none = defaults.login_groups.length > 0 ? t`None: they can’t log in` : t`None`;
+  const none = defaults.login_groups.length > 0 ? t`None: they can't log in` : t`None`;
   return (
     <NativeSelect
       label={t`Login group`}
@@ -63,14 +63,14 @@ function SlurmAccount({ values, set, defaults, fieldError }: Props) {
       <TextInput
         {...field}
         {...order}
-        description={t`Slurm isn’t responding, so its accounts aren’t known.`}
+        description={t`Slurm isn't responding, so its accounts aren't known.`}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
         onChange={(event) => set({ slurm_account: event.currentTarget.value })}
       />
     );
-  const none = given === '' ? t`None: they can’t start anything` : t`From the limits: ${given}`;
+  const none = given === '' ? t`None: they can't start anything` : t`From the limits: ${given}`;
   const accounts = [...new Set([...defaults.accounts, ...(chosen ? [chosen] : [])])];
   return (
     <NativeSelect

@@ -33,7 +33,7 @@ const LABELS: Record<TextField, string> = {
 };
 
 const HINTS: Partial<Record<TextField, string>> = {
-  username: t`For logging in, for ssh and in Slurm. It can’t be changed later.`,
+  username: t`For logging in, for ssh and in Slurm. It can't be changed later.`,
   display_name: t`If empty: both names together.`,
   uid: t`If empty: the next free number.`,
   gid: t`If empty: a personal group, or the group set for this site.`,

@@ -34,7 +34,7 @@ export function PasswordBox({ username, password }: Props) {
           </Trans>
         ) : (
           <Trans>
-            Give it to {username} in a way that no one else can read it. This directory doesn’t
+            Give it to {username} in a way that no one else can read it. This directory doesn't
             require a new password: ask them to change it immediately, under “Change password” in
             the menu with their name.
           </Trans>

@@ -36,7 +36,7 @@ export function userStateLabel(row: UserRow): StateLabel {
   if (!row.in_directory) return { label: t`Removed from the directory`, tone: 'waiting' };
   if (row.unmanaged) return { label: t`Not managed`, tone: 'quiet' };
   if (row.locked) return { label: t`Locked`, tone: 'waiting' };
-  if (row.admitted === false) return { label: t`Can’t log in`, tone: 'bad' };
+  if (row.admitted === false) return { label: t`Can't log in`, tone: 'bad' };
   if (row.must_change_password) return { label: t`One-time password`, tone: 'quiet' };
   return { label: t`Active`, tone: 'good' };
 }
@@ -52,7 +52,7 @@ export function roleReason(
   user: Pick<User, 'role' | 'directory_role' | 'granted_role' | 'granted_by' | 'admitted'>,
 ): string {
   if (user.admitted === false)
-    return t`They can’t log in: they are not in any group that may use the portal.`;
+    return t`They can't log in: they are not in any group that may use the portal.`;
   if (user.role === null) return t`The directory groups determine this at the first login.`;
   if (user.role === 'user') return t`Everyone who can log in has this role.`;
   const directory = user.directory_role === user.role;

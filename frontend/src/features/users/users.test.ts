@@ -40,9 +40,9 @@ const YES: Check = { answer: 'yes', reason: '', fix: null, choices: [] };
 describe('the state of a user', () => {
   it('warns about users in no login group', () => {
     const outside = { ...ROW, admitted: false, must_change_password: true };
-    expect(userStateLabel(outside).label).toBe('Can’t log in');
+    expect(userStateLabel(outside).label).toBe("Can't log in");
     const user = { role: 'user', directory_role: null, granted_role: null } as const;
-    expect(roleReason({ ...user, granted_by: null, admitted: false })).toMatch(/can’t log in/);
+    expect(roleReason({ ...user, granted_by: null, admitted: false })).toMatch(/can't log in/);
   });
 
   it('is the most important one', () => {

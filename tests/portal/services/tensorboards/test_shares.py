@@ -347,7 +347,7 @@ class TestOpening:
         refused = await shares.alice.send("POST", f"/api/v1/tensorboards/{shares.board}/open")
         assert (refused.status, refused.body["detail"]) == (
             424,
-            "This TensorBoard isn’t running. Why.",
+            "This TensorBoard isn't running. Why.",
         )
 
 
