@@ -94,7 +94,7 @@ def test_only_one_tab_notifies_about_ended_job(
     assert list_notifications(other) == []
     alice.close()  # the other tab takes over, and knows the earlier notifications
     submit(portal, context, second, "true")
-    assert hears(other, f"Job {second} is done") == [f"Job {second} is done"]
+    assert hears(other, f"Job {second} has completed") == [f"Job {second} has completed"]
     turn_off(portal, other)
 
 

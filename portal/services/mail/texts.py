@@ -20,7 +20,7 @@ class BilingualText(NamedTuple):
 
 PRODUCT = "Data Scientist Portal"
 ENDED = {
-    Outcome.COMPLETED: BilingualText("Job {name} is done", "作业 {name} 已完成"),
+    Outcome.COMPLETED: BilingualText("Job {name} has completed", "作业 {name} 已完成"),
     Outcome.FAILED: BilingualText("Job {name} has failed", "作业 {name} 失败"),
     Outcome.CANCELLED: BilingualText("Job {name} was cancelled", "作业 {name} 已取消"),
     Outcome.TIMEOUT: BilingualText("Job {name} ran out of time", "作业 {name} 已超时"),

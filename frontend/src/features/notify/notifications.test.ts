@@ -80,7 +80,7 @@ describe('notifications of events', () => {
   });
 
   it.each([
-    ['completed', 'Job train is done'],
+    ['completed', 'Job train has completed'],
     ['failed', 'Job train has failed'],
     ['cancelled', 'Job train was cancelled'],
     ['timeout', 'Job train ran out of time'],

@@ -88,7 +88,7 @@ function ended(
 function endTitle(name: string, outcome: Outcome | null): string {
   switch (outcome) {
     case 'completed':
-      return t`Job ${name} is done`;
+      return t`Job ${name} has completed`;
     case 'cancelled':
       return t`Job ${name} was cancelled`;
     case 'timeout':

@@ -34,7 +34,7 @@ async def test_each_event_is_mailed_once_to_subscribers(mail_portal: MailPortal)
     first, second = mail_portal.server.letters
     received = {first.recipients: first, second.recipients: second}
     mine, theirs = received["alice@test.example",], received["bob@test.example",]
-    assert (mine.sender, mine.message["Subject"]) == ("portal@hpc.example", "Job mine is done")
+    assert (mine.sender, mine.message["Subject"]) == ("portal@hpc.example", "Job mine has completed")
     assert theirs.message["Subject"] == "Job theirs has failed"
     assert "Code 1." in theirs.message.get_content()
 
@@ -80,7 +80,7 @@ async def test_what_happens_within_a_minute_comes_together(mail_portal: MailPort
     assert await mail_portal.look(now + MINUTE / 2)
     assert len(mail_portal.server.letters) == 1
     assert await mail_portal.look(utcnow() + 2 * MINUTE)
-    assert mail_portal.subjects() == ["Job first is done", "Job bad ran out of time and 30 more"]
+    assert mail_portal.subjects() == ["Job first has completed", "Job bad ran out of time and 30 more"]
     assert all(mail.sent_at for mail in await mail_portal.mails())
 
 
@@ -175,7 +175,7 @@ async def test_what_waits_outlives_the_portal(
         await database.close()
     assert letter.recipients == ("alice@test.example",)
     assert letter.message["Subject"] == "Job second has failed and 1 more"
-    assert "Job first is done" in letter.message.get_content()
+    assert "Job first has completed" in letter.message.get_content()
     assert count == 2
 
 

@@ -43,7 +43,7 @@ async def test_what_is_deferred_is_tried_again_later_each_time(mail_portal: Mail
     (mail,) = await mail_portal.mails()
     assert (mail.sent_at is not None, mail.next_try_at, mail.problem) == (True, None, None)
     assert await mail_portal.look(now + HOUR)
-    assert mail_portal.subjects() == ["Job late is done"]
+    assert mail_portal.subjects() == ["Job late has completed"]
 
 
 async def test_what_can_never_arrive_is_given_up(mail_portal: MailPortal) -> None:
@@ -96,7 +96,7 @@ async def test_refusing_server_does_not_fail_messages(mail_portal: MailPortal) -
     with pytest.raises(MailUnavailable, match="AUTH"):  # it has no accounts
         await account.answers()
     assert await mail_portal.look(now)
-    assert mail_portal.subjects() == ["Job kept is done"]
+    assert mail_portal.subjects() == ["Job kept has completed"]
 
 
 async def test_a_letter_that_was_taken_is_not_sent_again(mail_portal: MailPortal) -> None:

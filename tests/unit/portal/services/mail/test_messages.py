@@ -81,7 +81,7 @@ def test_mail_has_what_happened_and_a_link() -> None:
             MailItem(MailKind.TIME_SHORT, job(expires_at=NOW + timedelta(seconds=80))),
             "Job train ends in 1 minute",
         ),
-        (MailItem(MailKind.JOB_ENDED, job()), "Job train is done"),
+        (MailItem(MailKind.JOB_ENDED, job()), "Job train has completed"),
         (MailItem(MailKind.JOB_ENDED, job(outcome=Outcome.TIMEOUT)), "Job train ran out of time"),
         (
             MailItem(MailKind.JOB_ENDED, job("训练 é", outcome=Outcome.CANCELLED)),
