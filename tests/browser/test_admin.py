@@ -70,7 +70,7 @@ def join(portal: Live, admin: Page, username: str) -> str:
     password = admin.get_by_test_id("one-time-password").inner_text()
     admin.get_by_role("link", name=f"Go to {username}").click()
     expect(admin.get_by_role("heading", name="Eve Example")).to_be_visible()
-    lights = admin.get_by_role("region", name=f"Whether {username} can work")
+    lights = admin.get_by_role("region", name=f"Readiness of {username}")
     expect(lights.get_by_text("Yes", exact=True)).to_have_count(3)
     return password
 

@@ -53,7 +53,7 @@ def test_missing_group_and_account_are_fixed_by_their_buttons(portal: Live, caro
     login.get_by_role("button", name="Add to portal-users").click()
     expect(login.get_by_text("Yes", exact=True)).to_be_visible()
     session.get_by_label("Slurm account").select_option("teaching")
-    session.get_by_role("button", name="Give the account teaching").click()
+    session.get_by_role("button", name="Add to Slurm account teaching").click()
     expect(session).to_contain_text("Slurm accounts: teaching.")
     expect(light(page, "Has a home directory").get_by_text("Yes", exact=True)).to_be_visible()
 
@@ -61,7 +61,7 @@ def test_missing_group_and_account_are_fixed_by_their_buttons(portal: Live, caro
 def test_limits_offer_the_accounts_and_say_what_empty_means(portal: Live, carol: Page) -> None:
     page = carol
     page.goto(f"{portal.base_url}/admin/limits?user=alice")
-    field = page.get_by_label("Accounts that may be used")
+    field = page.get_by_label("Slurm accounts that may be used")
     expect(
         page.get_by_text("those set in Slurm; without any, nothing can be started")
     ).to_be_visible()

@@ -72,7 +72,7 @@ function Whole({ group }: { group: WholeGroup }) {
             </Trans>
           ) : (
             <Trans>
-              {size}, number {gid}. {about}
+              {size}, GID {gid}. {about}
             </Trans>
           )}
         </span>
@@ -218,9 +218,9 @@ function Deletion({ group }: { group: WholeGroup }) {
         <Text size="sm">
           <Plural
             value={group.members.length}
-            _0="The group has no members. Files that belong to it keep its number."
-            one="Its # member stays in the directory and loses the access that the group gives. Files that belong to it keep its number."
-            other="Its # members stay in the directory and lose the access that the group gives. Files that belong to it keep its number."
+            _0="The group has no members. Files that belong to it keep its GID."
+            one="Its # member stays in the directory and loses the access that the group gives. Files that belong to it keep its GID."
+            other="Its # members stay in the directory and lose the access that the group gives. Files that belong to it keep its GID."
           />
         </Text>
       </ConfirmDialog>

@@ -38,8 +38,8 @@ function NewGroupForm({ onClose }: { onClose: () => void }) {
         autoComplete="off"
       />
       <TextInput
-        label={t`Number (gid)`}
-        description={t`Leave empty to use the next free number.`}
+        label={t`GID`}
+        description={t`Leave empty to use the next free GID.`}
         inputWrapperOrder={['label', 'input', 'error', 'description']}
         inputMode="numeric"
         {...form.text('gid')}

@@ -32,9 +32,9 @@ function filesChoices(user: User) {
     {
       value: 'keep',
       title: t`Keep the files`,
-      about: t`The home directory is not changed; its user number is then unassigned.`,
+      about: t`The home directory stays as it is. Its UID then belongs to no user.`,
     },
-    choice('archive', t`Archive them`, t`The site's own command puts the home directory away.`),
+    choice('archive', t`Archive them`, t`The site's own command archives the home directory.`),
     choice(
       'delete',
       t`Delete the files`,

@@ -89,7 +89,7 @@ function ChangedUid({ user }: { user: User }) {
   return (
     <Notice tone="warning">
       <Trans>
-        In the directory, {username} now has the number {uid}; the portal has {known}. This may be a
+        In the directory, {username} now has the UID {uid}; the portal has {known}. This may be a
         different user with a reused name, so logins with this name are blocked.
       </Trans>
       {mayChange(me) && uid !== null && (
@@ -100,7 +100,7 @@ function ChangedUid({ user }: { user: User }) {
             loading={busy}
             onClick={() => change(() => confirmNumber(username, uid))}
           >
-            <Trans>It is the same user</Trans>
+            <Trans>Accept the new UID</Trans>
           </Button>
         </div>
       )}

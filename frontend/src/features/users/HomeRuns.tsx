@@ -42,7 +42,7 @@ export function HomeRuns({ user }: { user: User }) {
           loading={busy}
           onClick={() => change(() => makeHome(user.username))}
         >
-          {making ? t`Run again` : t`Make the home directory`}
+          {making ? t`Run again` : t`Create the home directory`}
         </Button>
       )}
     </Paper>

@@ -38,7 +38,7 @@ export function ImportReport({ run, children }: { run: UserImport; children?: Re
         {reportText(run)}
       </p>
       {children}
-      <div className={classes.filters} role="toolbar" aria-label={t`Which lines`}>
+      <div className={classes.filters} role="toolbar" aria-label={t`Filter lines`}>
         {filters.map(({ value, label, n }) => (
           <Button
             key={value}

@@ -16,8 +16,8 @@ export function JobsPolicyChoice({ value, onChange, jobs }: Props) {
     <Choices
       label={plural(jobs, {
         0: 'Batch jobs',
-        one: 'Batch jobs, of which there is # now',
-        other: 'Batch jobs, of which there are # now',
+        one: 'Batch jobs (# now)',
+        other: 'Batch jobs (# now)',
       })}
       value={value}
       onChange={onChange}
@@ -25,7 +25,7 @@ export function JobsPolicyChoice({ value, onChange, jobs }: Props) {
         {
           value: 'cancel',
           title: plural(jobs, { 0: 'Cancel them', one: 'Cancel # job', other: 'Cancel # jobs' }),
-          about: t`Waiting and running jobs are cancelled; files they have written are kept.`,
+          about: t`Queued and running jobs are cancelled; files they have written are kept.`,
         },
         {
           value: 'leave',

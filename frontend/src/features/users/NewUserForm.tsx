@@ -24,10 +24,10 @@ const LABELS: Record<TextField, string> = {
   given_name: t`Given name`,
   surname: t`Surname`,
   username: t`User name`,
-  email: t`Email, optional`,
+  email: t`E-mail, optional`,
   display_name: t`Shown as`,
   uid: t`UID`,
-  gid: t`Primary group (gid)`,
+  gid: t`Primary group (GID)`,
   home: t`Home directory`,
   shell: t`Login shell`,
 };
@@ -35,7 +35,7 @@ const LABELS: Record<TextField, string> = {
 const HINTS: Partial<Record<TextField, string>> = {
   username: t`For logging in, for ssh and in Slurm. It can't be changed later.`,
   display_name: t`If empty: both names together.`,
-  uid: t`If empty: the next free number.`,
+  uid: t`If empty: the next free UID.`,
   gid: t`If empty: a personal group, or the group set for this site.`,
   shell: t`If empty: the value from the settings.`,
 };
@@ -108,7 +108,7 @@ function NewForm({ onMade, defaults }: Props & { defaults: NewUserDefaults }) {
       <NewUserLimits values={typed} set={set} defaults={defaults} fieldError={error} />
       <details className={classes.more} open={rare || undefined}>
         <summary>
-          <Trans>Numbers and shell</Trans>
+          <Trans>UID, GID and shell</Trans>
         </summary>
         <div className={classes.fields}>{RARE.map(field)}</div>
       </details>

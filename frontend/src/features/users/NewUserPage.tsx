@@ -82,11 +82,11 @@ function MadeText({ user: { username, uid, groups: all } }: { user: User }) {
   const groups = joinWithCommas(all ?? []);
   return groups === '' ? (
     <Trans>
-      The user name is <strong>{username}</strong>, the number {number}. The one-time password:
+      The user name is <strong>{username}</strong>, the UID {number}. The one-time password:
     </Trans>
   ) : (
     <Trans>
-      The user name is <strong>{username}</strong>, the number {number}, in {groups}. The one-time
+      The user name is <strong>{username}</strong>, the UID {number}, in {groups}. The one-time
       password:
     </Trans>
   );

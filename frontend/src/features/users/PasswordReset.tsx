@@ -58,7 +58,7 @@ function Question({ user, onCreated, onClose }: QuestionProps) {
     <ConfirmForm
       onClose={onClose}
       act={async () => onCreated(await resetPassword(username))}
-      button={t`Make a one-time password`}
+      button={t`Create a one-time password`}
     >
       <Text size="sm">
         <Trans>

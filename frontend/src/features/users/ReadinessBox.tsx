@@ -32,7 +32,7 @@ interface Props {
 export function ReadinessBox({ user, onAction }: Props) {
   const { username } = user;
   return (
-    <Paper component="section" className={classes.box} aria-label={t`Whether ${username} can work`}>
+    <Paper component="section" className={classes.box} aria-label={t`Readiness of ${username}`}>
       <dl className={classes.checks}>
         {ORDER.map((question) => {
           const check = user.readiness[question];
@@ -73,7 +73,7 @@ function FixIt({ user, check, onAction }: Props & { check: Check }) {
         <Choose
           choices={check.choices}
           label={t`Slurm account`}
-          button={(name) => t`Give the account ${name}`}
+          button={(name) => t`Add to Slurm account ${name}`}
           busy={busy}
           onChoose={(name) => change(() => addAccount(username, name))}
         />
@@ -86,7 +86,7 @@ function FixIt({ user, check, onAction }: Props & { check: Check }) {
           loading={busy}
           onClick={() => change(() => makeHome(username))}
         >
-          <Trans>Make the home directory</Trans>
+          <Trans>Create the home directory</Trans>
         </Button>
       ) : null;
     case 'limits':
@@ -105,7 +105,7 @@ function FixIt({ user, check, onAction }: Props & { check: Check }) {
 }
 
 const ACTIONS: Record<'edit' | 'enable' | 'unlock', string> = {
-  edit: t`Enter one…`,
+  edit: t`Edit the entry…`,
   enable: t`Enable the account…`,
   unlock: t`Unlock the account…`,
 };

@@ -23,7 +23,7 @@ function directoryFacts(user: User): Fact[] {
     ...(user.display_name && user.display_name !== names
       ? [{ label: t`Shown as`, value: user.display_name }]
       : []),
-    { label: t`Email`, value: user.email || '–' },
+    { label: t`E-mail`, value: user.email || '–' },
     { label: t`UID`, value: user.uid ?? '–' },
     { label: t`Primary group`, value: primaryGroup(user) },
     { label: t`Home directory`, value: user.home ? <code>{user.home}</code> : '–' },
@@ -35,7 +35,7 @@ function directoryFacts(user: User): Fact[] {
 /** Format the primary group: "physics (20066)"; only the number if no group has it. */
 function primaryGroup({ gid, primary_group: name }: User): string {
   if (gid === null) return '–';
-  return name === null ? t`${gid}, which no group has` : `${name} (${gid})`;
+  return name === null ? t`${gid} (no such group)` : `${name} (${gid})`;
 }
 
 function portalFacts(user: User): Fact[] {

@@ -107,7 +107,7 @@ function Filters({ search }: { search: UsersSearch }) {
     <search className={classes.filters}>
       <SearchField
         className={classes.find}
-        label={t`Find by name, user name or mail`}
+        label={t`Find by name, user name or e-mail address`}
         value={search.text}
         onSearch={(text) =>
           void navigate({
@@ -147,7 +147,7 @@ function NoMatch({ search }: { search: UsersSearch }) {
       <span>
         {text === ''
           ? noMatchText(search.state)
-          : t`No user has “${text}” in their name, user name or mail address.`}
+          : t`No user has “${text}” in their name, user name or e-mail address.`}
       </span>
       {(text !== '' || search.state !== 'all') && (
         <Button component={Link} to="/admin/users" variant="default" onClick={discardTypedSearches}>

@@ -66,7 +66,7 @@ const COLUMNS: Column<UserRow>[] = [
   },
   {
     id: 'email',
-    header: t`Email`,
+    header: t`E-mail`,
     cell: ({ email }) => <span className={aboveRowLink}>{email || '–'}</span>,
     isEmpty: ({ email }) => !email,
   },

@@ -22,8 +22,8 @@ export const LABELS: Record<Field, string> = {
   given_name: t`Given name`,
   surname: t`Surname`,
   display_name: t`Shown as`,
-  email: t`Email`,
-  gid: t`Group number`,
+  email: t`E-mail`,
+  gid: t`Primary group (GID)`,
   home: t`Home directory`,
   shell: t`Login shell`,
 };

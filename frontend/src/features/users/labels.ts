@@ -108,7 +108,7 @@ export const hasChangedUid = (
   user.uid !== user.known_uid;
 
 const HOME_TASKS: Record<HomeRun['task'], string> = {
-  create: t`Make the home directory`,
+  create: t`Create the home directory`,
   archive: t`Archive the files`,
   delete: t`Delete the files`,
 };
@@ -118,7 +118,7 @@ export const homeTask = (run: Pick<HomeRun, 'task'>): string => HOME_TASKS[run.t
 export function homeRunLabel(run: Pick<HomeRun, 'state'>): StateLabel {
   switch (run.state) {
     case 'queued':
-      return { label: t`Waiting`, tone: 'waiting' };
+      return { label: t`Queued`, tone: 'waiting' };
     case 'running':
       return { label: t`Running`, tone: 'busy' };
     case 'done':
@@ -170,8 +170,9 @@ export function passwordText(
   user: Pick<User, 'locked' | 'disabled' | 'must_change_password'>,
 ): string {
   if (user.disabled) return t`refused: the account is disabled`;
-  if (user.locked) return t`refused: locked, by an administrator or after too many wrong ones`;
-  if (user.must_change_password) return t`one-time: a new one is asked for at the next login`;
+  if (user.locked)
+    return t`refused: the account is locked (by an administrator, or after too many wrong passwords)`;
+  if (user.must_change_password) return t`one-time: must be changed at the next login`;
   return t`their own`;
 }
 

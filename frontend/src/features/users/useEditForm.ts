@@ -94,7 +94,7 @@ function conflictText(error: ApiError, { taken, conflicts }: Merged): string {
   const when = typeof at === 'string' ? localTime(at, clock.now()) : null;
   const lines = [whoText(typeof who === 'string' ? who : null, when)];
   const left = names(taken);
-  if (left !== '') lines.push(t`Filled in as they left it: ${left}.`);
+  if (left !== '') lines.push(t`Updated with their values: ${left}.`);
   const both = names(Object.keys(conflicts) as Field[]);
   if (both !== '') lines.push(t`You both changed: ${both}. What you typed is still there.`);
   return joinSentences([...lines, t`Nothing of yours is saved yet.`]);
