@@ -21,7 +21,7 @@ export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
               <Trans>When</Trans>
             </Table.Th>
             <Table.Th scope="col">
-              <Trans context="in the audit">Who</Trans>
+              <Trans context="in the audit">Actor</Trans>
             </Table.Th>
             <Table.Th scope="col">
               <Trans>Action</Trans>

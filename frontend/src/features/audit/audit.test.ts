@@ -94,7 +94,7 @@ describe('details of an event', () => {
   it('fits one line', () => {
     const changes = [{ field: 'email', old: 'a@x', new: 'b@x' }];
     expect(summary({ changes, detail: { id: '9c64-ca22', method: 'token' } })).toBe(
-      'Email: a@x → b@x; Method: token',
+      'E-mail: a@x → b@x; Method: token',
     );
     expect(summary({ changes: [], detail: {} })).toBe('');
   });

@@ -23,7 +23,7 @@ export function Associations({ associations }: { associations: readonly Associat
         rowKey={({ account, partition }) => `${account}/${partition}`}
         empty={
           <Trans>
-            The portal has not written anything to Slurm: no limit applies to an account there.
+            The portal has not written anything to Slurm: no limit applies to a Slurm account.
           </Trans>
         }
       />
@@ -34,7 +34,7 @@ export function Associations({ associations }: { associations: readonly Associat
 const COLUMNS: Column<Association>[] = [
   {
     id: 'account',
-    header: <Trans context="in Slurm">Account</Trans>,
+    header: <Trans context="in Slurm">Slurm account</Trans>,
     rowHeader: true,
     cell: ({ account, partition }) => (
       <>

@@ -36,7 +36,7 @@ export function DriftSection() {
       {!data && !error && <Skeleton height={60} radius="lg" aria-label={t`Loading`} />}
       {trouble && (
         <Notice tone="warning">
-          <Trans>Slurm can't be reached now. {trouble}</Trans>
+          <Trans>Slurm is not responding. {trouble}</Trans>
         </Notice>
       )}
       {data && open.length === 0 && (

@@ -99,7 +99,7 @@ function Members({ limits, onEdit }: MembersProps) {
 const COLUMNS: Column<GroupMember>[] = [
   {
     id: 'member',
-    header: <Trans context="limits">Who</Trans>,
+    header: <Trans context="limits">Member</Trans>,
     rowHeader: true,
     cell: ({ username, display_name: name }) => (
       <>
@@ -111,7 +111,7 @@ const COLUMNS: Column<GroupMember>[] = [
   { id: 'usage', header: t`Current usage`, cell: ({ use }) => usageText(use), labeled: true },
   {
     id: 'limit',
-    header: t`Own limit`,
+    header: t`Personal limit`,
     cell: ({ limit }) => (limit ? <OwnLimit limit={limit} /> : <Trans>none</Trans>),
     labeled: true,
   },
@@ -165,8 +165,8 @@ function MemberForm({ limits, member, onDone }: FormProps) {
     <>
       <Text size="sm" mb="md">
         <Trans>
-          Empty: the limit for each member of the group applies. A value can't exceed the limit of
-          the group.
+          If empty, the limit for each member of the group applies. A value can't exceed the limit
+          of the group.
         </Trans>
       </Text>
       <LimitForm

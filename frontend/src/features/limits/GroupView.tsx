@@ -40,7 +40,7 @@ export function GroupView({ group }: { group: string }) {
       <LimitCard
         source={{ scope: 'group', name: group }}
         title={t`All members together`}
-        about={t`The total that all members together may use at one time. It applies in addition to each member's own limit.`}
+        about={t`The total that all members together may use at one time. It applies in addition to the limit of each member.`}
         limit={limitOfScope('group')}
       />
     </>

@@ -80,8 +80,8 @@ export function LimitCard({ source, title, about, limit, fallbacks }: Props) {
         >
           {source.scope === 'group' && (
             <Checkbox
-              label={t`Make an account in Slurm for ${name}, if it has none`}
-              description={t`Without an account, only the portal enforces this limit; sbatch in a terminal doesn't.`}
+              label={t`Create a Slurm account for ${name}, if it has none`}
+              description={t`Without a Slurm account, only the portal enforces this limit; sbatch in a terminal doesn't.`}
               checked={createAccount}
               onChange={(event) => setCreateAccount(event.currentTarget.checked)}
             />

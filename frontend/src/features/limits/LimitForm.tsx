@@ -62,7 +62,7 @@ const FORM_LABELS: Record<NumberField | ListField, string> = {
   time_limit_minutes: t`Maximum time limit, hours`,
   memory_gb: t`Memory at once, GB`,
   partitions: t`Partitions that may be used`,
-  accounts: t`Accounts that may be used`,
+  accounts: t`Slurm accounts that may be used`,
   qos: t`QOS that may be used`,
 };
 
@@ -120,7 +120,7 @@ export function LimitForm(props: Props) {
         </Button>
       )}
       <span className={classes.quiet}>
-        <Trans>Empty: no limit here. 0: not allowed.</Trans>
+        <Trans>Leave empty for no limit. Enter 0 to allow none.</Trans>
       </span>
     </div>
   );

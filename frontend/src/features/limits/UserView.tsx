@@ -40,7 +40,7 @@ export function UserView({ username }: { username: string }) {
       <EffectiveLimits limits={data} />
       <LimitCard
         source={{ scope: 'user', name: username }}
-        title={t`Own limits of ${username}`}
+        title={t`Personal limits of ${username}`}
         limit={limit}
         fallbacks={fallbacksOf(data.effective)}
       />
@@ -80,7 +80,7 @@ function EffectiveLimits({ limits }: { limits: UserLimits }) {
       columns={[
         {
           id: 'field',
-          header: <Trans context="limits">What</Trans>,
+          header: <Trans context="limits">Limit</Trans>,
           cell: (field) => LABELS[field],
           rowHeader: true,
         },
@@ -92,7 +92,7 @@ function EffectiveLimits({ limits }: { limits: UserLimits }) {
         },
         {
           id: 'origin',
-          header: t`Where it comes from`,
+          header: t`Source`,
           cell: (field) =>
             originText(limits.effective[field]?.from ?? null, limits.username) || '–',
         },

@@ -26,7 +26,7 @@ export const LABELS: Record<Field, string> = {
   memory_gb: t`Memory at once`,
   time_limit_minutes: t`Maximum time limit`,
   partitions: t`Partitions`,
-  accounts: t`Accounts`,
+  accounts: t`Slurm accounts`,
   qos: 'QOS',
 };
 
@@ -77,20 +77,20 @@ export function originText(from: LimitSource | null, user?: string): string {
     case 'group':
       return t`shared with all of ${name}`;
     case 'user':
-      return name === user || user === undefined ? t`own limit` : t`limit of ${name}`;
+      return name === user || user === undefined ? t`personal limit` : t`limit of ${name}`;
   }
 }
 
-/** Return the value that applies if a field is empty, as in "Empty: 4 GPUs, by default". */
+/** Return the value that applies if a field is empty, as in "If empty: 4 GPUs, by default". */
 export function emptyText(field: Field, fallback: Maybe<EffectiveValue>): string {
   if (fallback === undefined) return '';
   if (field === 'accounts' && (fallback?.value ?? null) === null)
-    return t`Empty: those set in Slurm; without any, nothing can be started.`;
+    return t`If empty: the Slurm accounts that the user has; without any, nothing can be started.`;
   const value = valueText(field, fallback?.value);
   const origin = originText(fallback?.from ?? null);
   return origin === '' || fallback?.value === null
-    ? t`Empty: ${value}`
-    : t`Empty: ${value}, ${origin}`;
+    ? t`If empty: ${value}`
+    : t`If empty: ${value}, ${origin}`;
 }
 
 /** Return a limit as text, as in "4 GPUs, 64 GB of memory"; empty if all fields are unset. */
@@ -114,7 +114,7 @@ function labeledText(field: Field, value: unknown): string {
     case 'partitions':
       return t`partitions: ${text}`;
     case 'accounts':
-      return t`accounts: ${text}`;
+      return t`Slurm accounts: ${text}`;
     case 'qos':
       return t`QOS: ${text}`;
     default:
@@ -158,16 +158,16 @@ export function figuresText(figures: Readonly<Record<string, string>>, partition
 
 type AssociationKey = Pick<Drift, 'account' | 'username' | 'partition'>;
 
-/** Return the name of an association, as in "bob in account research, partition gpu"; an account's
- * own association has no user. */
+/** Return the name of an association, as in "bob in Slurm account research, partition gpu"; an
+ * account's own association has no user. */
 export function associationText({ account, username, partition }: AssociationKey): string {
   if (username)
     return partition
-      ? t`${username} in account ${account}, partition ${partition}`
-      : t`${username} in account ${account}`;
+      ? t`${username} in Slurm account ${account}, partition ${partition}`
+      : t`${username} in Slurm account ${account}`;
   return partition
-    ? t`All of account ${account}, partition ${partition}`
-    : t`All of account ${account}`;
+    ? t`All of Slurm account ${account}, partition ${partition}`
+    : t`All of Slurm account ${account}`;
 }
 
 type Effective = Readonly<Record<string, { otherwise: Maybe<EffectiveValue> }>>;
@@ -211,7 +211,7 @@ export function ceilingText(field: Field, ceiling: Ceiling): string {
   const maximum = ceiling[field]?.value ?? null;
   if (maximum === null) return '';
   const value = valueText(field, maximum);
-  return isList(field) ? t`Some of: ${value}` : t`Up to ${value}`;
+  return isList(field) ? t`Choose from: ${value}` : t`Up to ${value}`;
 }
 
 /** Return whether a manager may set a field; lists only if the group has one to narrow. */

@@ -45,15 +45,15 @@ describe('a limit as text', () => {
 
   it('names the source', () => {
     expect(originText({ scope: 'member', name: 'vision' })).toBe('as a member of vision');
-    expect(originText({ scope: 'user', name: 'alice' }, 'alice')).toBe('own limit');
+    expect(originText({ scope: 'user', name: 'alice' }, 'alice')).toBe('personal limit');
     expect(originText(null)).toBe('');
   });
 
   it('shows the value that applies for an empty field', () => {
     const from = { scope: 'default', name: '' } as const;
-    expect(emptyText('gpus', { value: 4, from })).toBe('Empty: 4 GPUs, by default');
-    expect(emptyText('gpus', null)).toBe('Empty: no limit');
-    expect(emptyText('accounts', null)).toMatch(/set in Slurm; without any, nothing/);
+    expect(emptyText('gpus', { value: 4, from })).toBe('If empty: 4 GPUs, by default');
+    expect(emptyText('gpus', null)).toBe('If empty: no limit');
+    expect(emptyText('accounts', null)).toMatch(/the user has; without any, nothing/);
     expect(emptyText('gpus', undefined)).toBe('');
   });
 
@@ -77,7 +77,7 @@ describe('the values a manager may set', () => {
   it('are limited by the group', () => {
     const ceiling = { gpus: { value: 4 }, jobs: { value: null }, partitions: { value: ['gpu'] } };
     expect(ceilingText('gpus', ceiling)).toBe('Up to 4 GPUs');
-    expect(ceilingText('partitions', ceiling)).toBe('Some of: gpu');
+    expect(ceilingText('partitions', ceiling)).toBe('Choose from: gpu');
     expect(ceilingText('jobs', ceiling)).toBe('');
     expect(managerMaySet('jobs', ceiling)).toBe(true);
     expect(managerMaySet('partitions', ceiling)).toBe(true);
@@ -88,10 +88,10 @@ describe('the values a manager may set', () => {
 describe('an association', () => {
   it('has a name and figures as text', () => {
     expect(associationText({ account: 'research', username: 'bob', partition: '' })).toBe(
-      'bob in account research',
+      'bob in Slurm account research',
     );
     expect(associationText({ account: 'research', username: '', partition: 'gpu' })).toBe(
-      'All of account research, partition gpu',
+      'All of Slurm account research, partition gpu',
     );
     expect(figuresText({ 'GPUs at once': '2', 'Time limit': '60 minutes' })).toBe(
       'GPUs at once: 2; Time limit: 60 minutes',

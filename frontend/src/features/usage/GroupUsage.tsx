@@ -42,7 +42,7 @@ export function GroupUsage({ group }: { group: string }) {
           onChange={(value) => setBy(value as GroupBy)}
           data={[
             { value: 'user', label: t`By user` },
-            { value: 'account', label: t`By account` },
+            { value: 'account', label: t`By Slurm account` },
             { value: 'month', label: t`By date` },
           ]}
         />

@@ -32,7 +32,7 @@ export function UsageChart({ query, rows, chosen, onChoose }: Props) {
   return (
     <Paper className={classes.chart}>
       <SegmentedControl<Measure>
-        aria-label={t`Hours of the chart`}
+        aria-label={t`Measure`}
         size="xs"
         value={measure}
         onChange={onChoose}

@@ -63,7 +63,7 @@ function Filters({ search, span, by }: FiltersProps) {
         data={[
           { value: 'user', label: t`By user` },
           { value: 'group', label: t`By group` },
-          { value: 'account', label: t`By account` },
+          { value: 'account', label: t`By Slurm account` },
           { value: 'month', label: t`By date` },
         ]}
       />

@@ -20,7 +20,7 @@ import classes from './Usage.module.css';
 const NAMES: Record<Exclude<By, 'month'> | Step, string> = {
   user: t`User`,
   group: t`Group`,
-  account: t`Account`,
+  account: t`Slurm account`,
   month: t`Month`,
   day: t`Day`,
 };

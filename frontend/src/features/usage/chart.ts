@@ -11,7 +11,7 @@ export type Measure = UsageHistory['measure'];
 export const HOURS: PlotUnit = { text: (value) => hoursText(value), least: 1 };
 
 /** The name of usage outside of all Slurm accounts is empty. */
-export const nameText = (name: string): string => name || t`(no account)`;
+export const nameText = (name: string): string => name || t`(no Slurm account)`;
 
 /** Format a period in full: a month as "November 2026", a day as 2026-11-22. */
 export const periodText = (period: string): string =>

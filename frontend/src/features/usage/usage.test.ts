@@ -119,7 +119,7 @@ describe('the chart', () => {
   };
 
   it('has the others last, and names usage without an account', () => {
-    const labels = ['research', '(no account)', 'Others'];
+    const labels = ['research', '(no Slurm account)', 'Others'];
     expect(usageSeries(history).map(({ label }) => label)).toEqual(labels);
     expect(usageSeries({ ...history, others: null })).toHaveLength(2);
     expect(nameText('a')).toBe('a');
