@@ -140,7 +140,7 @@ export class Apps {
       title: messages.appReplace(titleOf(app)),
       body: messages.appReplaceMeaning(app.file ?? ''),
       buttons: [
-        dialogs.Dialog.cancelButton({ label: messages.keepJob }),
+        dialogs.Dialog.cancelButton({ label: messages.keepRunning }),
         dialogs.Dialog.warnButton({ label: messages.appStop }),
       ],
     });

@@ -68,7 +68,7 @@ export class JobActions {
     const { dialogs } = this.#services;
     if (dialogs === undefined) return false;
     const { Dialog, showDialog } = dialogs;
-    const keep = Dialog.cancelButton({ label: messages.keepJob });
+    const keep = Dialog.cancelButton({ label: messages.keepRunning });
     const cancel = Dialog.warnButton({ label: messages.cancelJob });
     const title = messages.cancelQuestion(job.name);
     const { button } = await showDialog({

@@ -142,7 +142,7 @@ describe('the actions', () => {
   });
 
   it('cancel a job after a question', async () => {
-    press = messages.keepJob;
+    press = messages.keepRunning;
     await acts.cancel(job('a'));
     expect([asked, page.cancelled]).toEqual([['Cancel job-a?'], []]);
     press = messages.cancelJob;

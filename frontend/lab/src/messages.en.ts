@@ -125,7 +125,7 @@ export const english = {
   cancelQuestion: (name: string) => `Cancel ${name}?`,
   cancelMeaning: 'It ends now. What it has written to files stays, with its log.',
   cancelJob: 'Cancel Job',
-  keepJob: 'Keep It Running',
+  keepRunning: 'Keep It Running',
   jobEnded: (name: string, state: string) => `${name}: ${state}`,
   jobsEnded: (count: number) => `${count} jobs ended`,
   showJobs: 'Show Jobs',

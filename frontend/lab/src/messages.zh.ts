@@ -110,7 +110,7 @@ export const chinese: Messages = {
   cancelQuestion: (name) => `取消 ${name}？`,
   cancelMeaning: '它会立即结束。它写入文件的内容及其日志会保留。',
   cancelJob: '取消作业',
-  keepJob: '继续运行',
+  keepRunning: '继续运行',
   jobEnded: (name, state) => `${name}：${state}`,
   jobsEnded: (count) => `${count} 个作业已结束`,
   showJobs: '显示作业',

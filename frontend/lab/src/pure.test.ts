@@ -116,7 +116,7 @@ describe('the usage of a session', () => {
   it("is counted in Slurm's units", () => {
     expect(
       [0, 1023, 1536, 5.04 * 1024 ** 2, 1.96 * GB, 12.3 * GB, 3 * 1024 * GB].map(size),
-    ).toEqual(['0 B', '1023 B', '2 kB', '5 MB', '2 GB', '12 GB', '3 TB']);
+    ).toEqual(['0 B', '1023 B', '2 KB', '5 MB', '2 GB', '12 GB', '3 TB']);
   });
 });
 

@@ -2,7 +2,7 @@
 import type { CurrentUsage, Facts, Gpu } from './facts';
 import { messages } from './messages';
 
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 
 /** Format bytes in binary units, like Slurm: "512 MB", "1.4 GB", "80 GB". */
 export function size(bytes: number): string {

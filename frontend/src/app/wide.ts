@@ -1,7 +1,6 @@
 /** The width of each page: the whole screen, or a column. */
 
-const TABLES_LOGS_CHARTS =
-  /^\/(jobs|sessions|files|cluster|compare|benchmarks|admin|groups|usage)(\/|$)/;
+const TABLES_LOGS_CHARTS = /^\/(jobs|sessions|files|cluster|benchmarks|admin|groups)(\/|$)/;
 const FORMS = /^\/jobs\/new(\/|$)/;
 
 /** Return whether a page has tables, logs or charts; forms and text are easier to read narrow. */

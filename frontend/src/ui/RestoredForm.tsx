@@ -49,14 +49,14 @@ function StartOverButton({ draft, onStartOver }: Props) {
         style={{ justifySelf: 'center' }}
         onClick={() => setConfirming(true)}
       >
-        <Trans>Start over</Trans>
+        <Trans>Discard entries</Trans>
       </Button>
       <ConfirmDialog
-        title={t`Start over?`}
+        title={t`Discard your entries?`}
         opened={confirming}
         onClose={() => setConfirming(false)}
         act={begin}
-        button={t`Start over`}
+        button={t`Discard entries`}
         keep={t`Keep my entries`}
       >
         <Text size="sm">

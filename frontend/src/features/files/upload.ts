@@ -103,7 +103,7 @@ export function resumeProblem(
   if (file.size !== upload.size_bytes)
     return t`“${chosen}” has a different size. Choose the file whose upload was started.`;
   if (file.lastModified > Date.parse(upload.created_at))
-    return t`“${chosen}” was changed after its upload started. Discard that upload and start again.`;
+    return t`“${chosen}” was changed after its upload started. Discard that upload, then upload the file again.`;
   if (file.name !== name && !file.name.endsWith(extension(name)))
     return t`“${chosen}” is another type of file. Choose the file whose upload was started.`;
   return null;

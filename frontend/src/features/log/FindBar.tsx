@@ -37,7 +37,7 @@ export function FindBar({ finder, partly }: { finder: Finder; partly: boolean })
       <ActionIcon
         variant="default"
         size={36}
-        aria-label={t`The one before`}
+        aria-label={t`Previous match`}
         disabled={none}
         onClick={() => step(-1)}
       >
@@ -46,7 +46,7 @@ export function FindBar({ finder, partly }: { finder: Finder; partly: boolean })
       <ActionIcon
         variant="default"
         size={36}
-        aria-label={t`The next one`}
+        aria-label={t`Next match`}
         disabled={none}
         onClick={() => step(1)}
       >

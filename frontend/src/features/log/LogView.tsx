@@ -112,9 +112,9 @@ function Earlier({ log: { before, reading, readEarlier } }: { log: Log }) {
         leftSection={<Icon name="up" size={14} />}
         onClick={readEarlier}
       >
-        <Trans>Show what came before</Trans>
+        <Trans>Load earlier lines</Trans>
       </Button>
-      <span>{t`${{ size: sizeText(before) }} of this log come before the part shown.`}</span>
+      <span>{t`${{ size: sizeText(before) }} of this log is not loaded.`}</span>
     </div>
   );
 }

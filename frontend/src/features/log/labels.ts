@@ -5,7 +5,7 @@ import type { LogState } from './useLog';
 
 const STATE_TEXT: Record<LogState['state'], string> = {
   loading: t`Reading…`,
-  following: t`Live: new lines appear as they are written.`,
+  following: t`New lines appear as they are written.`,
   broken: t`Connection lost, trying again…`,
   complete: t`End of log.`,
 };
@@ -31,12 +31,12 @@ export function matchText(
   partly = false,
 ): string {
   if (query === '') return '';
-  if (matches.length === 0) return partly ? t`Not found in what is shown` : t`Not found`;
+  if (matches.length === 0) return partly ? t`Not found in the loaded part` : t`Not found`;
   const place = index + 1;
   const all = matches.length;
   if (more)
     return partly
-      ? t`${place} of more than ${all} in what is shown`
+      ? t`${place} of more than ${all} in the loaded part`
       : t`${place} of more than ${all}`;
-  return partly ? t`${place} of ${all} in what is shown` : t`${place} of ${all}`;
+  return partly ? t`${place} of ${all} in the loaded part` : t`${place} of ${all}`;
 }

@@ -165,7 +165,9 @@ describe('finding', () => {
     expect(matchText('x', findMatches(doc, 'nowhere'), -1)).toBe('Not found');
     expect(matchText('error', findMatches(doc, 'error'), 2)).toBe('3 of 3');
     expect(matchText('', findMatches(doc, ''), -1)).toBe('');
-    expect(matchText('error', findMatches(doc, 'error'), 2, true)).toBe('3 of 3 in what is shown');
+    expect(matchText('error', findMatches(doc, 'error'), 2, true)).toBe(
+      '3 of 3 in the loaded part',
+    );
   });
 });
 
