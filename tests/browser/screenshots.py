@@ -30,7 +30,7 @@ SIZES = {"": DESKTOP, "tablet": TABLET, "phone": PHONE}
 LANGUAGES = {"": "en-GB", "chinese": "zh-CN"}
 FULL, EMPTY = "carol", "bob"
 LOGIN = "login"  # the only page without a login
-SILENT = re.compile("^Slurm has not answered since")
+SILENT = re.compile("^Slurm has not responded since")
 FAILING_MS = 4_000  # with a failing portal, nothing arrives on the event stream
 PROBLEM = (
     '{"type":"urn:portal:internal","title":"Trouble","status":500,'

@@ -65,7 +65,7 @@ def keep_or_stop(portal: Live, page: Page, name: str, session_id: str) -> None:
     card = page.get_by_role("article", name=name).first
     expect(card).to_contain_text("GPU idle for 25 min")
     assert page.evaluate("window.shift") < MAX_SHIFT
-    card.get_by_role("button", name=f"Keep {name}").click()
+    card.get_by_role("button", name=f"Keep running: {name}").click()
     expect(card).to_contain_text("GPU 0 % now")
     page.reload()
     expect(card).to_contain_text("GPU 0 % now")

@@ -159,5 +159,5 @@ def test_impossible_resources_are_reported_while_typing(
     page.get_by_label("GPUs", exact=True).fill("9")
     expect(page.get_by_text(re.compile("more than 4"))).to_be_visible()
     page.get_by_role("button", name="Start session").click()
-    expect(page.get_by_text(re.compile("^Fix the fields marked"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^Correct the marked fields"))).to_be_visible()
     expect(page).to_have_url(re.compile("/start"))

@@ -18,7 +18,7 @@ SLURM = "slurmctld"
 JOB, SESSION = f"outage-{token_hex(2)}", f"outage-{token_hex(2)}"
 SMALL = {"cpus": 1, "memory_gb": 1, "time_limit_minutes": 20}
 SLEEP = "#!/bin/bash\necho awake\nsleep 600\n"
-SILENT = re.compile("^Slurm has not answered since")
+SILENT = re.compile("^Slurm has not responded since")
 
 
 @pytest.fixture

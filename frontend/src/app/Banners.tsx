@@ -23,7 +23,7 @@ export function Banners() {
         {staleSince && !lost && (
           <Notice tone="warning">
             <Trans>
-              Slurm has not answered since <Time at={staleSince} />. This is the last known state;
+              Slurm has not responded since <Time at={staleSince} />. This is the last known state;
               running sessions keep running.
             </Trans>
           </Notice>

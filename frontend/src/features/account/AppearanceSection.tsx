@@ -42,7 +42,7 @@ export function AppearanceSection() {
 }
 
 const CLOCK_LABELS: readonly [ClockFormat | null, string][] = [
-  [null, t`By the browser's region`],
+  [null, t`Same as browser`],
   ['h23', t`24 hours: 21:05`],
   ['h12', t`12 hours: 9:05 PM`],
 ];

@@ -129,7 +129,7 @@ function Facts({ code, device }: Waiting) {
       </div>
       <div>
         <dt>
-          <Trans context="what a token">May</Trans>
+          <Trans context="what a token">Permissions</Trans>
         </dt>
         <dd>
           {device.scopes.map((scope) => (

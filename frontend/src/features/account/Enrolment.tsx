@@ -35,9 +35,7 @@ export function Enrolment({ onCodes, onCancel }: Props) {
 
   if (error) {
     const why =
-      error instanceof Cancelled
-        ? t`This requires your password. Start again.`
-        : errorMessage(error);
+      error instanceof Cancelled ? t`This requires your password. Try again.` : errorMessage(error);
     return <Notice tone="error">{why}</Notice>;
   }
   return (

@@ -65,7 +65,7 @@ const COLUMNS: Column<Token>[] = [
   { id: 'name', header: t`Name`, cell: ({ name }) => name, rowHeader: true },
   {
     id: 'scopes',
-    header: <Trans context="what a token">May</Trans>,
+    header: <Trans context="what a token">Permissions</Trans>,
     cell: ({ scopes }) => joinWithCommas(scopes.map((scope) => SCOPES[scope].label)),
   },
   {

@@ -33,7 +33,7 @@ function LiveCount() {
   if (data === undefined) return null;
   return (
     <span className={classes.quiet}>
-      <Plural value={data.filter(isLive).length} one="# live session" other="# live sessions" />
+      <Plural value={data.filter(isLive).length} one="# active session" other="# active sessions" />
     </span>
   );
 }
@@ -67,7 +67,7 @@ function AllSessions() {
 const COLUMNS: Column<Session>[] = [
   {
     id: 'owner',
-    header: <Trans context="sessions">Who</Trans>,
+    header: <Trans context="sessions">User</Trans>,
     cell: ({ owner }) => owner,
     rowHeader: true,
   },

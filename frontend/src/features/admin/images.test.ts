@@ -30,7 +30,7 @@ describe('the labels of an import', () => {
       'Fetching: 3.1 MB so far',
     );
     expect(progressText({ ...ROW, phase: 'packing', percent: 40 })).toBe('Packing one file: 40 %');
-    expect(progressText({ ...ROW, state: 'queued' })).toBe('Waiting for another import to end');
+    expect(progressText({ ...ROW, state: 'queued' })).toBe('Queued after another import');
   });
 
   it('shows that it is stopping', () => {

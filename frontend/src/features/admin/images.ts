@@ -10,7 +10,7 @@ export const isLiveImport = ({ state }: Pick<ImageImport, 'state'>): boolean =>
 export function importStateLabel({ state, stopping }: ImageImport): StateLabel {
   switch (state) {
     case 'queued':
-      return { label: t`Waiting`, tone: 'waiting' };
+      return { label: t`Queued`, tone: 'waiting' };
     case 'running':
       return stopping
         ? { label: t`Stopping`, tone: 'busy' }
@@ -26,7 +26,7 @@ export function importStateLabel({ state, stopping }: ImageImport): StateLabel {
 
 /** Return an import's progress. */
 export function progressText(row: ImageImport): string {
-  if (row.state === 'queued') return t`Waiting for another import to end`;
+  if (row.state === 'queued') return t`Queued after another import`;
   if (row.stopping) return t`Stopping`;
   const { percent } = row;
   switch (row.phase) {

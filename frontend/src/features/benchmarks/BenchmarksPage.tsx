@@ -45,7 +45,7 @@ export function BenchmarksPage() {
       <PageTitle tab={t`Benchmarks`}>{t`Benchmarks`}</PageTitle>
       <p className={classes.lead}>
         <Trans>
-          A benchmark is a job that measures the performance of the hardware. Its figures are kept
+          A benchmark is a job that measures the performance of the hardware. Its results are kept
           here, so that you can compare your runs with each other and with the runs of other users
           on this cluster.
         </Trans>
@@ -153,8 +153,8 @@ function Nothing({ runs }: { runs: BenchmarkRun[] }) {
   return (
     <Paper className={classes.none}>
       {runs.length === 0
-        ? t`There are no figures for this benchmark yet. When one of your runs ends, its figures appear here.`
-        : t`Your runs of this benchmark left no readable figures. Their logs show what happened.`}
+        ? t`There are no results for this benchmark yet. When one of your runs ends, its results appear here.`
+        : t`Your runs of this benchmark left no readable results. Their logs show what happened.`}
     </Paper>
   );
 }
@@ -219,8 +219,8 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
       />
       <p className={classes.note}>
         {cluster.length > 0
-          ? t`Columns without a job name combine the runs of all users on the same hardware in the last year, each user counted once. The jobs report these figures themselves; they are not verified.`
-          : t`The hardware is as reported by Slurm. The figures are measured by the jobs themselves.`}
+          ? t`Columns without a job name combine the runs of all users on the same hardware in the last year, each user counted once. The jobs report these results themselves; they are not verified.`
+          : t`The hardware is as reported by Slurm. The results are measured by the jobs themselves.`}
       </p>
     </>
   );

@@ -20,7 +20,7 @@ export function ClusterPanel() {
     <Paper component="section" className={classes.panel} aria-labelledby="in-use-now">
       <div className={classes.head}>
         <h2 id="in-use-now" className={classes.title}>
-          {cluster.stale_since === null ? t`In use now` : t`In use when Slurm last answered`}
+          {cluster.stale_since === null ? t`In use now` : t`In use when Slurm last responded`}
         </h2>
         <Link to="/cluster">
           <Trans>Whole cluster</Trans>
@@ -28,7 +28,7 @@ export function ClusterPanel() {
       </div>
       {cluster.gpus.length === 0 && (
         <p className={classes.none}>
-          {isKnown(cluster) ? t`This cluster has no GPUs.` : t`Slurm has not answered yet.`}
+          {isKnown(cluster) ? t`This cluster has no GPUs.` : t`Slurm has not responded yet.`}
         </p>
       )}
       <ul className={classes.types}>

@@ -54,7 +54,7 @@ function Empty() {
     <p className={classes.quiet}>
       <Trans>
         Nothing was recorded in this time. The portal records the cluster once a minute while Slurm
-        answers; the first points appear here within two minutes.
+        responds; the first points appear here within two minutes.
       </Trans>
     </p>
   );

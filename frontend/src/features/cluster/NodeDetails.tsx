@@ -136,7 +136,7 @@ function NodeJobs({ node }: { node: ClusterNode }) {
       )}
       <Fact name={t`Jobs here`}>{node.jobs === 0 ? t`none` : String(node.jobs)}</Fact>
       {node.users && node.users.length > 0 && (
-        <Fact name={t`Who`}>
+        <Fact name={t`Users`}>
           <ul className={classes.plainList}>
             {node.users.map(({ username, jobs, gpus }) => (
               <li key={username}>{whoText(username, jobs, gpus)}</li>

@@ -80,14 +80,14 @@ const COLUMNS: Column<PartitionQueue>[] = [
       minutes === null ? t`no limit` : minutesAsTime(minutes),
   },
   { id: 'running', header: t`Running`, cell: ({ running }) => running },
-  { id: 'pending', header: t`Pending`, cell: waitingText },
+  { id: 'pending', header: t`Queued`, cell: waitingText },
   { id: 'mine', header: t`Yours`, cell: mineText },
 ];
 
 function mineText({ mine_running: running, mine_waiting: waiting }: PartitionQueue): string {
   if (running === 0 && waiting === 0) return t`none`;
   if (waiting === 0) return t`${running} running`;
-  return running === 0 ? t`${waiting} waiting` : t`${running} running, ${waiting} waiting`;
+  return running === 0 ? t`${waiting} queued` : t`${running} running, ${waiting} queued`;
 }
 
 /** The user's pending jobs, with position and reason. */
@@ -96,7 +96,7 @@ function OwnJobs({ partitions }: { partitions: readonly PartitionQueue[] }) {
   if (waiting.length === 0)
     return (
       <p className={classes.below}>
-        <Trans>You have no waiting jobs or sessions.</Trans>
+        <Trans>You have no queued jobs or sessions.</Trans>
       </p>
     );
   const all = Math.max(...partitions.map((queue) => queue.mine_waiting));
@@ -113,7 +113,7 @@ function OwnJobs({ partitions }: { partitions: readonly PartitionQueue[] }) {
         {all > count && (
           <li>
             <Link to="/jobs" search={{ state: 'live' }}>
-              <Trans>Other waiting jobs</Trans>
+              <Trans>Other queued jobs</Trans>
             </Link>
           </li>
         )}

@@ -35,7 +35,7 @@ export function ReservationsSection({ ahead, error }: Props) {
       {ahead?.stale_since && (
         <p className={classes.quiet}>
           <Trans>
-            Slurm doesn't answer. This is from its last report: <Time at={ahead.stale_since} />
+            Slurm is not responding. This is from its last report: <Time at={ahead.stale_since} />
           </Trans>
         </p>
       )}

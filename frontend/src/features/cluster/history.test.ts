@@ -29,7 +29,7 @@ describe('the history of the cluster', () => {
     expect(labels(HISTORY)).toEqual([
       ['Allocated', 'Total'],
       ['Allocated', 'Load', 'Total'],
-      ['Pending'],
+      ['Queued'],
       ['Median wait'],
     ]);
     const measured = { ...HISTORY, gpus_used: [1, null, null] };

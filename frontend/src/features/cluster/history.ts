@@ -120,9 +120,9 @@ export function historyCharts(history: ClusterHistory): HistoryChart[] {
     },
     {
       key: 'pending',
-      title: t`Pending jobs`,
+      title: t`Queued jobs`,
       text: t`${average} on average, ${most} at most`,
-      series: [{ label: t`Pending`, values: pending }],
+      series: [{ label: t`Queued`, values: pending }],
       unit: COUNT,
     },
     {

@@ -82,7 +82,7 @@ function requestedRows(jobs: Job[]): Row[] {
     toRow(t`Time limit`, ({ time_limit_minutes: minutes }) =>
       formatOptional(minutes, minutesAsTime),
     ),
-    toRow(t`Account`, ({ account }) => account),
+    toRow(t`Slurm account`, ({ account }) => account),
     toRow(t`QOS`, ({ qos }) => qos),
   ];
 }

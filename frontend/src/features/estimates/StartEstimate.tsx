@@ -33,7 +33,7 @@ export function StartEstimate({ request, possible, lead, onChoose }: Props) {
   if (!possible)
     return (
       <p className={`${classes.estimate} ${classes.why}`} role="status">
-        <Trans>Fix the fields marked above.</Trans>
+        <Trans>Correct the marked fields.</Trans>
       </p>
     );
   return (

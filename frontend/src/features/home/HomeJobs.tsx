@@ -40,7 +40,7 @@ export function HomeJobs() {
             <p>
               {jobs.length === 0
                 ? t`A job runs a script in the background, for as long as it takes.`
-                : t`No jobs are waiting or running, and none has ended since yesterday.`}
+                : t`No jobs are queued or running, and none has ended since yesterday.`}
             </p>
             <Button component={Link} to="/jobs/new" variant="default" size="compact-sm">
               <Trans>Submit a job</Trans>

@@ -63,9 +63,9 @@ describe('the home page', () => {
     expect(text).toContain('CPU 3 % now');
     expect(text).toContain('train/loss 0.5123');
     expect(names(markup, 'button')).toEqual(
-      expect.arrayContaining([`Stop ${runningSession.name}`, `Keep ${runningSession.name}`]),
+      expect.arrayContaining([`Stop ${runningSession.name}`, `Keep running: ${runningSession.name}`]),
     );
-    expect(names(markup, 'button')).not.toContain(`Keep ${runningJob.name}`);
+    expect(names(markup, 'button')).not.toContain(`Keep running: ${runningJob.name}`);
   });
 
   it('guides a user without sessions or jobs', async () => {

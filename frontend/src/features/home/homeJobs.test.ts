@@ -33,9 +33,9 @@ describe('jobsForHome', () => {
 describe('moreText', () => {
   it('counts the jobs that are not shown, if their number is known', () => {
     expect([5, 250, undefined, 4, 3].map((count) => moreText(4, count))).toEqual([
-      '1 more waiting or running',
-      '246 more waiting or running',
-      'More jobs are waiting or running',
+      '1 more queued or running',
+      '246 more queued or running',
+      'More jobs are queued or running',
       null,
       null,
     ]);

@@ -26,8 +26,8 @@ export function jobsForHome(jobs: readonly Job[], nowMs: number): Job[] {
  * number of all live jobs, undefined while unknown.
  */
 export function moreText(shown: number, count: number | undefined): string | null {
-  if (count === undefined) return t`More jobs are waiting or running`;
+  if (count === undefined) return t`More jobs are queued or running`;
   const more = count - shown;
   if (more <= 0) return null;
-  return plural(more, { one: '# more waiting or running', other: '# more waiting or running' });
+  return plural(more, { one: '# more queued or running', other: '# more queued or running' });
 }

@@ -68,7 +68,7 @@ export const JobCard = memo(function JobCard(props: Props) {
       {job.stale_since && job.state !== 'ended' && (
         <p className={classes.stale}>
           <Trans>
-            Last known state: Slurm has not answered since <Time at={job.stale_since} />.
+            Last known state: Slurm has not responded since <Time at={job.stale_since} />.
           </Trans>
         </p>
       )}

@@ -25,7 +25,7 @@ function resourceFacts(job: JobDetail): Fact[] {
       ? [{ word: 'Resources', label: t`Resources`, value: <Texts texts={requested} /> }]
       : []),
     ...(partition ? [{ word: 'Partition', label: t`Partition`, value: partition }] : []),
-    ...(account ? [{ word: 'Account', label: t`Account`, value: account }] : []),
+    ...(account ? [{ word: 'Account', label: t`Slurm account`, value: account }] : []),
     ...(qos ? [{ word: 'QOS', label: t`QOS`, value: qos }] : []),
   ];
 }

@@ -109,7 +109,7 @@ function JobStatus({ job, onShow }: { job: JobDetail; onShow: (position: LinePos
       {job.stale_since && job.state !== 'ended' && (
         <Notice tone="warning">
           <Trans>
-            Last known state: Slurm has not answered since <Time at={job.stale_since} />.
+            Last known state: Slurm has not responded since <Time at={job.stale_since} />.
           </Trans>
         </Notice>
       )}

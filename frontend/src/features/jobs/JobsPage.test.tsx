@@ -85,7 +85,7 @@ describe('the table of jobs', () => {
     const scene = withTable({ columns: ['gpu'], views: [] });
     const listed = { answers: { ...scene.answers, '/jobs': { ...jobs, items } } };
     const markup = await page('/jobs', listed);
-    expect(heads(markup)).toEqual(['Name', 'GPU used']);
+    expect(heads(markup)).toEqual(['Name', 'GPU utilization']);
     expect(markup).toContain('Running jobs: the present use, of the newest 8.');
     expect(rows(markup).map((each) => /(\d+ %|–)$/.exec(textOf(each).trim())?.[0])).toEqual([
       '42 %',

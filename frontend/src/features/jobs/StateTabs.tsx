@@ -14,8 +14,8 @@ interface Tab {
 
 const TABS: readonly Tab[] = [
   { state: undefined, label: t`All` },
-  { state: 'live', label: t`Not ended` },
-  { state: 'waiting', label: t`Waiting` },
+  { state: 'live', label: t`Active` },
+  { state: 'waiting', label: t`Queued` },
   { state: 'running', label: t`Running` },
   { state: 'ended', label: t`Ended`, only: 'chosen' },
   { state: 'completed', label: t`Completed` },

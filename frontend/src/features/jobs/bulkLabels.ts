@@ -22,9 +22,9 @@ export function questionText(action: BulkAction, can: Possible | null, chosen: n
   if (can === null) {
     return action === 'cancel'
       ? plural(chosen, {
-          one: 'Of the # job that match, those that are waiting lose their place in the queue and those that are running end now. Those that have ended stay as they are.',
+          one: 'Of the # job that match, those that are queued lose their place in the queue and those that are running end now. Those that have ended stay as they are.',
           other:
-            'Of the # jobs that match, those that are waiting lose their place in the queue and those that are running end now. Those that have ended stay as they are.',
+            'Of the # jobs that match, those that are queued lose their place in the queue and those that are running end now. Those that have ended stay as they are.',
         })
       : joinSentences([
           plural(chosen, {
@@ -44,8 +44,8 @@ export function questionText(action: BulkAction, can: Possible | null, chosen: n
     action === 'cancel'
       ? [
           plural(meant, {
-            one: '# job: waiting jobs lose their place in the queue, and running jobs end now.',
-            other: '# jobs: waiting jobs lose their place in the queue, and running jobs end now.',
+            one: '# job: queued jobs lose their place in the queue, and running jobs end now.',
+            other: '# jobs: queued jobs lose their place in the queue, and running jobs end now.',
           }),
         ]
       : [plural(meant, { one: '# job that ended.', other: '# jobs that ended.' }), files];

@@ -74,7 +74,7 @@ function cpu(job: Job): Content {
 function state(job: Job): Content {
   const stale = job.stale_since !== null && job.state !== 'ended' ? job.stale_since : null;
   const why =
-    stale && t`Last known state: Slurm has not answered since ${{ time: utcTime(stale) }}.`;
+    stale && t`Last known state: Slurm has not responded since ${{ time: utcTime(stale) }}.`;
   return {
     shown: (
       <>

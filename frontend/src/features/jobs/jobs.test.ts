@@ -70,7 +70,7 @@ describe('words', () => {
 
   it('sum up an array', () => {
     const counts = { queued: 1, submitting: 1, completed: 2, failed: 1 };
-    expect(arrayText({ size: 5, counts })).toBe('5 tasks: 2 completed, 2 waiting, 1 failed');
+    expect(arrayText({ size: 5, counts })).toBe('5 tasks: 2 completed, 2 queued, 1 failed');
     expect(arrayText({ size: 1, counts: {} })).toBe('1 task');
   });
 

@@ -71,7 +71,7 @@ export function jobTime(job: Times, nowMs: number): string {
 const COUNTED: [keys: string[], say: (count: number) => string][] = [
   [['completed'], (count) => t`${count} completed`],
   [['running'], (count) => t`${count} running`],
-  [['queued', 'submitting'], (count) => t`${count} waiting`],
+  [['queued', 'submitting'], (count) => t`${count} queued`],
   [['failed'], (count) => t`${count} failed`],
   [['out_of_memory'], (count) => t`${count} out of memory`],
   [['timeout'], (count) => t`${count} timed out`],

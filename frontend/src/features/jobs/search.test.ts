@@ -127,7 +127,7 @@ describe('a selection', () => {
     expect(can.cancel.map(({ id }) => id)).toEqual(['a']);
     expect(can.remove.map(({ id }) => id)).toEqual(['b']);
     expect(questionText('cancel', can, 3)).toBe(
-      '1 job: waiting jobs lose their place in the queue, and running jobs end now. The other 2 stay as they are.',
+      '1 job: queued jobs lose their place in the queue, and running jobs end now. The other 2 stay as they are.',
     );
     expect(questionText('remove', null, 1200)).toContain('1,200 jobs');
     expect(doneText('cancel', 1)).toBe('1 job cancelled.');

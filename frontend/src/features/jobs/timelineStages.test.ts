@@ -86,7 +86,7 @@ describe('what was used', () => {
   it('is shown beside what was requested', () => {
     expect(usageRows(job())).toEqual([
       { label: 'Time', text: '10 min of 1 h', share: 1 / 6 },
-      { label: 'Average CPU utilization', text: '1 of 4', share: 0.25 },
+      { label: 'CPU utilization', text: '1 of 4', share: 0.25 },
       { label: 'Peak memory', text: '8.5 GB of 16 GB', share: 8.5 / 16 },
     ]);
     expect(usageRows(job({ usage: null }))).toEqual([]);

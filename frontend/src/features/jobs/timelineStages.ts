@@ -84,7 +84,7 @@ export function timelineEvents(job: Times): TimelineEvent[] {
 }
 
 export const STAGE_LABELS: Record<StageKind, string> = {
-  waiting: t`Waiting`,
+  waiting: t`Queued`,
   running: t`Running`,
   left: t`Time left`,
 };

@@ -56,7 +56,7 @@ export function usageRows(job: MeasuredJob): UsageRow[] {
   const busy = cpusInUse(job);
   if (busy !== null)
     rows.push({
-      label: t`Average CPU utilization`,
+      label: t`CPU utilization`,
       text: ofText(cpus(busy), `${resources.cpus}`),
       share: shareOf(busy, resources.cpus),
     });

@@ -42,10 +42,10 @@ export function TrendLine({ id, name, stop, quiet = false }: Props) {
             size="compact-sm"
             variant="subtle"
             color="gray"
-            aria-label={t`Keep ${name}`}
+            aria-label={t`Keep running: ${name}`}
             onClick={() => keep(now)}
           >
-            <Trans>Keep</Trans>
+            <Trans>Keep running</Trans>
           </Button>
         </span>
       )}

@@ -122,9 +122,9 @@ describe('charts of several nodes', () => {
     const gpus = Array.from({ length: 8 }, () => MEASURED.gpus?.[0]).filter((gpu) => gpu != null);
     const many = usageCharts([onNode('n1', { gpus }), onNode('n2', { gpus })], ASKED, true);
     expect(many.slice(2).map(({ title }) => title)).toEqual([
-      'GPU use on n1',
+      'GPU utilization on n1',
       'GPU memory on n1',
-      'GPU use on n2',
+      'GPU utilization on n2',
       'GPU memory on n2',
     ]);
   });

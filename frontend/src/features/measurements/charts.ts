@@ -177,7 +177,13 @@ function gpuCharts(nodes: readonly NodeUsage[], isRunning: boolean): (UsageChart
   return groups.flatMap((group) => {
     const only = groups.length > 1 ? (group[0]?.node ?? null) : null;
     return [
-      gpuChart(only, only ? t`GPU use on ${only}` : t`GPU use`, 'use_percent', group, isRunning),
+      gpuChart(
+        only,
+        only ? t`GPU utilization on ${only}` : t`GPU utilization`,
+        'use_percent',
+        group,
+        isRunning,
+      ),
       gpuChart(
         only,
         only ? t`GPU memory on ${only}` : t`GPU memory`,

@@ -32,8 +32,8 @@ describe('the sparkline', () => {
   });
 
   it('is described in words', () => {
-    expect(sparklineText(trend())).toBe('GPU use in the last 15 minutes: at most 90 %');
-    expect(sparklineText(trend({ resource: 'cpu' }))).toContain('CPU use');
+    expect(sparklineText(trend())).toBe('GPU utilization in the last 15 minutes: at most 90 %');
+    expect(sparklineText(trend({ resource: 'cpu' }))).toContain('CPU utilization');
     expect(sparklineText(undefined)).toBe('No usage data for the last 15 minutes');
     expect(sparklineText(trend({ percent: [null] }))).toContain('No usage data');
   });

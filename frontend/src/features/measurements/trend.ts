@@ -42,14 +42,14 @@ export function trendText(trend: UsageTrend | undefined): string {
   return trend.resource === 'gpu' ? t`GPU ${use} % now` : t`CPU ${use} % now`;
 }
 
-/** Describe the line for screen readers: "GPU use in the last 15 minutes: at most 90 %". */
+/** Describe the line for screen readers: "GPU utilization in the last 15 minutes: at most 90 %". */
 export function sparklineText(trend: UsageTrend | undefined): string {
   const known = trend?.percent.filter((value) => value !== null) ?? [];
   if (trend === undefined || known.length === 0) return t`No usage data for the last 15 minutes`;
   const most = Math.round(Math.max(...known));
   return trend.resource === 'gpu'
-    ? t`GPU use in the last 15 minutes: at most ${most} %`
-    : t`CPU use in the last 15 minutes: at most ${most} %`;
+    ? t`GPU utilization in the last 15 minutes: at most ${most} %`
+    : t`CPU utilization in the last 15 minutes: at most ${most} %`;
 }
 
 /** "GPU idle for 25 min"; null if it is not idle for long, or its owner has chosen to keep it since

@@ -28,10 +28,10 @@ export function IdleLine({ session }: { session: Session }) {
             size="compact-sm"
             variant="subtle"
             color="gray"
-            aria-label={t`Keep ${{ name: session.name }}`}
+            aria-label={t`Keep running: ${{ name: session.name }}`}
             onClick={() => keep(now)}
           >
-            <Trans>Keep</Trans>
+            <Trans>Keep running</Trans>
           </Button>
         </span>
       </div>

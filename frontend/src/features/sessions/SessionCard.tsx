@@ -57,7 +57,7 @@ export const SessionCard = memo(function SessionCard({ session, level: Heading =
         {session.stale_since && session.state !== 'ended' && (
           <span className={classes.stale}>
             <Trans>
-              Last known state: Slurm has not answered since <Time at={session.stale_since} />.
+              Last known state: Slurm has not responded since <Time at={session.stale_since} />.
             </Trans>
           </span>
         )}

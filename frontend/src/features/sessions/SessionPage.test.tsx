@@ -84,7 +84,7 @@ describe("a session's page", () => {
 
   it('marks the state as stale while Slurm does not respond', async () => {
     const markup = await pageOf({ ...runningSession, stale_since: '2026-01-01T00:00:00Z' });
-    expect(textOf(markup)).toContain('Slurm has not answered since');
+    expect(textOf(markup)).toContain('Slurm has not responded since');
   });
 
   it('is fetched if it is not in the event stream', async () => {

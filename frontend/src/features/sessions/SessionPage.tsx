@@ -77,7 +77,7 @@ function Detail({ session }: { session: Session }) {
           {session.stale_since && session.state !== 'ended' && (
             <Notice tone="warning">
               <Trans>
-                Last known state: Slurm has not answered since <Time at={session.stale_since} />.
+                Last known state: Slurm has not responded since <Time at={session.stale_since} />.
               </Trans>
             </Notice>
           )}

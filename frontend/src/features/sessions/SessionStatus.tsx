@@ -87,7 +87,7 @@ function Ended({ session }: { session: Session }) {
           variant="default"
           renderRoot={(props) => <Link to="/start" search={toStartLink(session)} {...props} />}
         >
-          <Trans>Edit and restart</Trans>
+          <Trans>Edit and start again</Trans>
         </Button>
         {session.started_at && <TensorboardLink id={session.id} variant="subtle" />}
         <RemoveButton id={session.id} onRemoved={() => navigate({ to: '/', replace: true })}>

@@ -6,7 +6,7 @@ import type { StateLabel } from '@/ui/StateChip';
 import { OUTCOME_TONES, STATE_TONES } from '@/ui/tones';
 
 const OUTCOMES: Record<Outcome, string> = {
-  completed: t`Finished`,
+  completed: t`Completed`,
   cancelled: t`Stopped`,
   failed: t`Failed`,
   timeout: t`Timed out`,

@@ -39,7 +39,7 @@ export function placeFacts(session: Session): Fact[] {
   return [
     ...fact(t`Node`, session.node ?? (nodes > 1 ? nodesText(nodes) : null)),
     ...fact(t`Partition`, partition),
-    ...fact(t`Account`, account),
+    ...fact(t`Slurm account`, account),
     ...fact(t`QOS`, qos),
     ...fact(t`Slurm job`, session.job_id),
     { label: t`TensorBoard folder`, value: session.logdir, code: true },

@@ -60,7 +60,7 @@ describe('accounting', () => {
       ['Time', '1 h 30 min'],
       ['Peak memory', '1.5 GB of 8 GB'],
       ['CPU time', '10 min'],
-      ['CPUs in use', '3 %'],
+      ['CPU utilization', '3 %'],
     ]);
     const bare = {
       elapsed_s: 60,

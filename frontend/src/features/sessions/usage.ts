@@ -41,6 +41,6 @@ export function totals(total: Total, requested: Requested): [label: string, valu
   }
   if (total.cpu_s != null) totals.push([t`CPU time`, duration(total.cpu_s * 1000)]);
   if (total.cpu_efficiency != null)
-    totals.push([t`CPUs in use`, `${Math.round(total.cpu_efficiency * 100)} %`]);
+    totals.push([t`CPU utilization`, `${Math.round(total.cpu_efficiency * 100)} %`]);
   return totals;
 }

@@ -19,13 +19,13 @@ export function StartOutlook({ values, cluster, environment, possible, onChoose 
   if (!possible)
     return (
       <p className={`${classes.outlook} ${classes.why}`} role="status">
-        <Trans>Fix the fields marked in the form.</Trans>
+        <Trans>Correct the marked fields.</Trans>
       </p>
     );
   if (cluster.stale_since !== null)
     return (
       <p className={classes.outlook} role="status">
-        <Trans>Slurm isn't responding, so the start time can't be estimated.</Trans>
+        <Trans>Slurm is not responding, so the start time can't be estimated.</Trans>
       </p>
     );
   const expected = outlook(values, cluster);

@@ -17,9 +17,9 @@ export interface SizingProps {
 }
 
 const RESTORE_LABELS: Record<ComparedWith, string> = {
-  template: t`Use the template's own numbers`,
-  job: t`Use that job's numbers`,
-  script: t`Use my numbers`,
+  template: t`Restore the template's values`,
+  job: t`Restore that job's values`,
+  script: t`Restore my values`,
 };
 
 /** The usage of earlier runs, and a button that applies suggested resources or restores the others. */
@@ -46,7 +46,7 @@ export function SizingNotice({ sizing, resources, source, onChange }: SizingProp
         ) : (
           'time_limit_minutes' in sized.fields && (
             <p>
-              <Trans>If this run has more to do, give it more time.</Trans>
+              <Trans>Set a longer time limit if this run has more work to do.</Trans>
             </p>
           )
         )}

@@ -74,9 +74,9 @@ describe('the sentences', () => {
 
   it('show usage and numbers that are too large', () => {
     expect(hintTexts(SIZING, fields, 'template')).toEqual([
-      "Your last 3 runs used at most 3.1 GB of memory; the template's own number is 16 GB.",
-      "Your last 3 runs used at most 1.2 CPUs on average; the template's own number is 8 CPUs.",
-      "Your last 3 runs took at most 20 min; the template's own number is 4 h.",
+      "Your last 3 runs used at most 3.1 GB of memory; the template's value is 16 GB.",
+      "Your last 3 runs used at most 1.2 CPUs on average; the template's value is 8 CPUs.",
+      "Your last 3 runs took at most 20 min; the template's value is 4 h.",
     ]);
     const [text] = hintTexts({ ...SIZING, runs: 1 }, { memory_gb: 4 }, 'job');
     expect(text).toBe('Your last run used 3.1 GB of memory; that job requested 16 GB.');

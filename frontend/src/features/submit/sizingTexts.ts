@@ -29,7 +29,7 @@ const USAGE_SENTENCES: Record<Sized, UsageSentence> = {
 
 /** The second half of the sentence, after a semicolon: the requested value. */
 const REQUESTED_TEXT: Record<ComparedWith, (text: string) => string> = {
-  template: (text) => t`the template's own number is ${text}`,
+  template: (text) => t`the template's value is ${text}`,
   job: (text) => t`that job requested ${text}`,
   script: (text) => t`the last one requested ${text}`,
 };
