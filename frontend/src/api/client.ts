@@ -6,13 +6,13 @@ import { fetchAfterLogin, lostLogin } from './lostLogin';
 import { ApiError, OFFLINE_MESSAGE, retryAfterSeconds, toApiError } from './problem';
 import type { paths } from './schema';
 
-const signedOutListeners = new Set<() => void>();
+const loginLostListeners = new Set<() => void>();
 
 /** Register a listener for a login that has ended and was not renewed in place. Returns a function
  * that unregisters it. */
-export function onSignedOut(listener: () => void): () => void {
-  signedOutListeners.add(listener);
-  return () => signedOutListeners.delete(listener);
+export function onLoginLost(listener: () => void): () => void {
+  loginLostListeners.add(listener);
+  return () => loginLostListeners.delete(listener);
 }
 
 const watchAnswers: Middleware = {
@@ -48,6 +48,6 @@ export async function unwrap<T>(request: Promise<Answer<T>>): Promise<T> {
     retryAfterSeconds(response.headers.get('retry-after'), Date.now()),
     response.headers.get('x-request-id'),
   );
-  if (error.slug === 'login-required') for (const listener of signedOutListeners) listener();
+  if (error.slug === 'login-required') for (const listener of loginLostListeners) listener();
   throw error;
 }

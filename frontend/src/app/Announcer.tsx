@@ -1,7 +1,7 @@
 import { VisuallyHidden } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { joinSentences } from '@/i18n/lists';
-import { announcements, jobAnnouncements } from '@/live/announce';
+import { spokenJobChanges, spokenSessionChanges } from '@/live/announce';
 import { useLive } from '@/live/store';
 
 /** A live region that announces changes to screen readers politely. */
@@ -12,8 +12,8 @@ export function Announcer() {
   const [text, setText] = useState('');
   useEffect(() => {
     const news = [
-      ...announcements(before.current.sessions, sessions),
-      ...jobAnnouncements(before.current.jobs, jobs),
+      ...spokenSessionChanges(before.current.sessions, sessions),
+      ...spokenJobChanges(before.current.jobs, jobs),
     ];
     before.current = { sessions, jobs };
     if (news.length > 0) setText(joinSentences(news));

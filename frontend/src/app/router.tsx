@@ -4,7 +4,7 @@
  * others in pages.ts. Home and the layout come with the app; each other page is a chunk of its own.
  */
 import { createRouter } from '@tanstack/react-router';
-import { onSignedOut } from '@/api/client';
+import { onLoginLost } from '@/api/client';
 import { onOtherTabs } from '@/features/login/otherTabs';
 import { dropDrafts, tabStorage } from '@/lib/drafts';
 import { setNavigation } from '@/lib/navigation';
@@ -15,14 +15,14 @@ import { PendingPage } from '@/ui/PendingPage';
 import { ErrorPage } from './ErrorPage';
 import { adminPages } from './routes/admin';
 import { formerPages } from './routes/former';
-import { enrolRoute, loginRoute, loginSearch, memberRoute, rootRoute } from './routes/frame';
+import { enrolRoute, loginRoute, loginSearch, rootRoute, signedInRoute } from './routes/frame';
 import { pages } from './routes/pages';
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     loginRoute,
     enrolRoute,
-    memberRoute.addChildren([...pages, ...adminPages, ...formerPages]),
+    signedInRoute.addChildren([...pages, ...adminPages, ...formerPages]),
   ]),
   defaultPreload: 'intent',
   defaultPendingMs: 300,
@@ -46,7 +46,7 @@ function leave(): void {
   if (pathname !== '/login') void goToLogin(href);
 }
 
-onSignedOut(leave);
+onLoginLost(leave);
 onOtherTabs((news) => {
   if (news.kind !== 'logged-out') return;
   dropDrafts(tabStorage());

@@ -1,6 +1,6 @@
 /** Labels of resources. Pure. */
 import { plural, t } from '@lingui/core/macro';
-import type { SomeResources } from '@/api/types';
+import type { ResourceRequest } from '@/api/types';
 import { memoryText } from './sizes';
 import { minutesAsTime } from './time';
 
@@ -11,14 +11,14 @@ export const cpusText = (cpus: number): string => plural(cpus, { one: '# CPU', o
 export const nodesText = (nodes: number): string =>
   plural(nodes, { one: '# node', other: '# nodes' });
 
-export function gpuText(resources: Pick<SomeResources, 'gpus' | 'gpu_type'>): string {
+export function gpuText(resources: Pick<ResourceRequest, 'gpus' | 'gpu_type'>): string {
   const { gpus, gpu_type: type } = resources;
   if (!gpus) return t`no GPU`;
   return type ? plural(gpus, { one: `# ${type} GPU`, other: `# ${type} GPUs` }) : gpusText(gpus);
 }
 
 /** Format requested resources, the most important first: "1 v100 GPU", "2 CPUs", "4 GB", "4 h". */
-export function resourceTexts(resources: SomeResources): string[] {
+export function resourceTexts(resources: ResourceRequest): string[] {
   const nodes = resources.nodes ?? 1;
   const each = (amount: string): string => (nodes > 1 ? t`${amount} each` : amount);
   const texts = nodes > 1 ? [nodesText(nodes)] : [];

@@ -46,7 +46,7 @@ export function useFormDraft(form: string, filled: boolean): FormDraft {
 }
 
 /** Return whether this tab has a draft of a form. */
-export function useIsLeft(form: string): boolean {
+export function useHasDraft(form: string): boolean {
   const { username } = useMe();
   const [stored] = useState(() => readDraft(tabStorage(), username, form));
   return Object.keys(stored).length > 0;

@@ -58,14 +58,14 @@ function changedItems<T extends Followed>(
 }
 
 /** Return one sentence for each session whose state has changed. */
-export const announcements = (
+export const spokenSessionChanges = (
   before: readonly Session[] | null,
   after: readonly Session[] | null,
 ): string[] => changedItems(before, after).map(sessionSentence);
 
 /** Return one sentence for each job whose state has changed. A new item that has ended is an old
  * job that has returned to the list. */
-export function jobAnnouncements(
+export function spokenJobChanges(
   before: readonly Job[] | null,
   after: readonly Job[] | null,
 ): string[] {

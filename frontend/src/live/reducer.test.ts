@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cluster, Session } from '@/api/types';
-import { announcements } from './announce';
+import { spokenSessionChanges } from './announce';
 import { retryDelay, toLiveEvent } from './events';
 import { initialState, type LiveEvent, type LiveState, reduce } from './reducer';
 import type { Announcement } from './types';
@@ -179,15 +179,17 @@ describe('announcements', () => {
   const a = session('a');
 
   it('is silent for the first snapshot and for mere counters', () => {
-    expect(announcements(null, [a])).toEqual([]);
-    expect(announcements([a], [{ ...a, reason: 'other' }])).toEqual([]);
+    expect(spokenSessionChanges(null, [a])).toEqual([]);
+    expect(spokenSessionChanges([a], [{ ...a, reason: 'other' }])).toEqual([]);
   });
 
   it('announces changes of state, with the reason of an end', () => {
-    expect(announcements([a], [{ ...a, state: 'running' }])).toEqual(['Session a is ready.']);
-    expect(announcements([a], [{ ...a, state: 'ended', reason: 'Out of memory.' }])).toEqual([
-      'Session a has ended. Out of memory.',
+    expect(spokenSessionChanges([a], [{ ...a, state: 'running' }])).toEqual([
+      'Session a is ready.',
     ]);
-    expect(announcements([a], [])).toEqual([]);
+    expect(spokenSessionChanges([a], [{ ...a, state: 'ended', reason: 'Out of memory.' }])).toEqual(
+      ['Session a has ended. Out of memory.'],
+    );
+    expect(spokenSessionChanges([a], [])).toEqual([]);
   });
 });

@@ -55,13 +55,13 @@ export const liveStore = {
     source?.reopen();
   },
   /** Apply the response to a request of this tab, which may arrive before the stream's event. */
-  answered(session: Session): void {
+  sessionAnswered(session: Session): void {
     emit({ kind: 'session_answered', session });
   },
   isNameTaken(name: string): boolean {
     return state.sessions?.some((s) => s.name === name && isLive(s)) ?? false;
   },
-  removed(id: string): void {
+  sessionRemoved(id: string): void {
     emit({ kind: 'session_removed', id });
   },
   jobAnswered(job: Job): void {
@@ -78,7 +78,7 @@ export function useLive<T>(select: (state: LiveState) => T): T {
   return useSyncExternalStore(subscribe, selected, selected);
 }
 
-export function useLiveJob(id: string): Job | undefined {
+export function useStreamedJob(id: string): Job | undefined {
   return useLive((s) => s.jobs?.find((job) => job.id === id));
 }
 

@@ -94,9 +94,9 @@ async function application(snapshot: Scene['snapshot']) {
   const { router } = await import('@/app/router');
   const { queryClient } = await import('@/lib/queries');
   const { theme } = await import('@/app/theme');
-  const { memberRoute } = await import('@/app/routes/frame');
+  const { signedInRoute } = await import('@/app/routes/frame');
   const { liveStore: store } = await import('@/live/store');
-  memberRoute.update({ component: Outlet });
+  signedInRoute.update({ component: Outlet });
   queryClient.setDefaultOptions({
     queries: { retry: false, retryOnMount: false, staleTime: Number.POSITIVE_INFINITY },
   });

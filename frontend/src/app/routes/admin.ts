@@ -4,56 +4,56 @@ import { readAuditSearch } from '@/features/audit/search';
 import { readLimitsSearch } from '@/features/limits/search';
 import { readUsageSearch } from '@/features/usage/search';
 import { asFilter, type Filter } from '@/features/users/filters';
-import { memberRoute } from './frame';
+import { signedInRoute } from './frame';
 import { lazyPage } from './lazyPage';
 
 const adminRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin',
   component: lazyPage(() => import('@/features/admin/AllSessionsPage'), 'AllSessionsPage'),
 });
 
 const adminImagesRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/images',
   component: lazyPage(() => import('@/features/admin/ImagesPage'), 'ImagesPage'),
 });
 
 const adminCatalogRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/catalog',
   component: lazyPage(() => import('@/features/admin/CatalogPage'), 'CatalogPage'),
 });
 
 const adminUsersRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/users',
   validateSearch: readUsersSearch,
   component: lazyPage(() => import('@/features/users/UsersPage'), 'UsersPage'),
 });
 
 const adminUserRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/users/$username',
   component: lazyPage(() => import('@/features/users/UserPage'), 'UserPage'),
 });
 
 /** Not below /admin/users, where "new" may be a username. */
 const newUserRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/new/user',
   component: lazyPage(() => import('@/features/users/NewUserPage'), 'NewUserPage'),
 });
 
 const newUsersRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/new/users',
   validateSearch: readImportSearch,
   component: lazyPage(() => import('@/features/users/NewUsersPage'), 'NewUsersPage'),
 });
 
 const adminGroupsRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/groups',
   validateSearch: (search: Record<string, unknown>): { q?: string; all?: true } => ({
     ...textOf(search.q),
@@ -63,34 +63,34 @@ const adminGroupsRoute = createRoute({
 });
 
 const adminGroupRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/groups/$group',
   component: lazyPage(() => import('@/features/groups/GroupPage'), 'GroupPage'),
 });
 
 const adminLimitsRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/limits',
   validateSearch: readLimitsSearch,
   component: lazyPage(() => import('@/features/limits/LimitsPage'), 'LimitsPage'),
 });
 
 const adminUsageRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/usage',
   validateSearch: readUsageSearch,
   component: lazyPage(() => import('@/features/usage/UsagePage'), 'UsagePage'),
 });
 
 const adminAuditRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/audit',
   validateSearch: readAuditSearch,
   component: lazyPage(() => import('@/features/audit/AuditPage'), 'AuditPage'),
 });
 
 const adminAnnouncementsRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/announcements',
   component: lazyPage(
     () => import('@/features/announcements/AnnouncementsPage'),
@@ -99,7 +99,7 @@ const adminAnnouncementsRoute = createRoute({
 });
 
 const adminStatusRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/status',
   component: lazyPage(() => import('@/features/status/StatusPage'), 'StatusPage'),
 });

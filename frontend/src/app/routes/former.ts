@@ -1,10 +1,10 @@
 /** Redirects from addresses of former versions, which bookmarks may still contain. */
 import { createRoute, redirect } from '@tanstack/react-router';
 import { readImportSearch, readUsersSearch } from './admin';
-import { memberRoute } from './frame';
+import { signedInRoute } from './frame';
 
 const usersRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/people',
   validateSearch: readUsersSearch,
   beforeLoad: ({ search }) => {
@@ -13,7 +13,7 @@ const usersRoute = createRoute({
 });
 
 const userRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/people/$username',
   beforeLoad: ({ params }) => {
     throw redirect({ to: '/admin/users/$username', params, replace: true });
@@ -21,7 +21,7 @@ const userRoute = createRoute({
 });
 
 const newUserRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/new/person',
   beforeLoad: () => {
     throw redirect({ to: '/admin/new/user', replace: true });
@@ -29,7 +29,7 @@ const newUserRoute = createRoute({
 });
 
 const newUsersRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/admin/new/people',
   validateSearch: readImportSearch,
   beforeLoad: ({ search }) => {

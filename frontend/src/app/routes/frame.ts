@@ -43,7 +43,7 @@ export const enrolRoute = createRoute({
   errorComponent: NothingToShow,
 });
 
-export const memberRoute = createRoute({
+export const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'member',
   beforeLoad: async ({ location }) => {

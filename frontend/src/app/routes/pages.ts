@@ -10,32 +10,32 @@ import { readJobsSearch } from '@/features/jobs/search';
 import { readSessionSearch, readStartAgainSearch } from '@/features/sessions/search';
 import { readStartLink } from '@/features/sessions/startLink';
 import { type Filled, readFilled } from '@/features/submit/link';
-import { memberRoute } from './frame';
+import { signedInRoute } from './frame';
 import { lazyPage } from './lazyPage';
 
 const homeRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/',
   loader: prefetchHome,
   component: HomePage,
 });
 
 const startRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/start',
   validateSearch: readStartLink,
   component: lazyPage(() => import('@/features/start/StartPage'), 'StartPage'),
 });
 
 const sessionRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/sessions/$id',
   validateSearch: readSessionSearch,
   component: lazyPage(() => import('@/features/sessions/SessionPage'), 'SessionPage'),
 });
 
 const logRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/sessions/$id/log',
   validateSearch: (search: Record<string, unknown>): { stream?: 'stdout' } =>
     search.stream === 'stdout' ? { stream: 'stdout' } : {},
@@ -43,13 +43,13 @@ const logRoute = createRoute({
 });
 
 const tensorboardRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/sessions/$id/tensorboard',
   component: lazyPage(() => import('@/features/tensorboard/TensorboardPage'), 'TensorboardPage'),
 });
 
 const jobsRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/jobs',
   validateSearch: readJobsSearch,
   component: lazyPage(() => import('@/features/jobs/JobsPage'), 'JobsPage'),
@@ -57,14 +57,14 @@ const jobsRoute = createRoute({
 
 /** `ids`: the compared runs, separated by commas. */
 const compareRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/jobs/compare',
   validateSearch: readCompareSearch,
   component: lazyPage(() => import('@/features/compare/ComparePage'), 'ComparePage'),
 });
 
 const benchmarksRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/benchmarks',
   validateSearch: readBenchmarksSearch,
   component: lazyPage(() => import('@/features/benchmarks/BenchmarksPage'), 'BenchmarksPage'),
@@ -80,7 +80,7 @@ interface SubmitSearch extends Filled {
 }
 
 const submitRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/jobs/new',
   validateSearch: (search: Record<string, unknown>): SubmitSearch => ({
     ...(typeof search.template === 'string' ? { template: search.template } : {}),
@@ -93,7 +93,7 @@ const submitRoute = createRoute({
 });
 
 const jobRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/jobs/$id',
   component: lazyPage(() => import('@/features/jobs/JobPage'), 'JobPage'),
 });
@@ -106,7 +106,7 @@ interface JobLogSearch {
 }
 
 const jobLogRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/jobs/$id/log',
   validateSearch: (search: Record<string, unknown>): JobLogSearch => ({
     ...(search.stream === 'stderr' ? { stream: 'stderr' } : {}),
@@ -119,7 +119,7 @@ const jobLogRoute = createRoute({
 });
 
 const jobTensorboardRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/jobs/$id/tensorboard',
   validateSearch: (search: Record<string, unknown>): { logdir?: string } =>
     typeof search.logdir === 'string' ? { logdir: search.logdir } : {},
@@ -127,7 +127,7 @@ const jobTensorboardRoute = createRoute({
 });
 
 const runningTensorboardRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/tensorboards/$id',
   component: lazyPage(
     () => import('@/features/tensorboard/TensorboardPage'),
@@ -136,61 +136,61 @@ const runningTensorboardRoute = createRoute({
 });
 
 const sharedRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/shared',
   component: lazyPage(() => import('@/features/tensorboard/SharedPage'), 'SharedPage'),
 });
 
 /** The target of the page that nginx shows instead of a session that is not running. */
 const notRunningRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/start-again/$name',
   validateSearch: readStartAgainSearch,
   component: lazyPage(() => import('@/features/sessions/NotRunningPage'), 'NotRunningPage'),
 });
 
 const filesRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/files',
   validateSearch: readFilesSearch,
   component: lazyPage(() => import('@/features/files/FilesPage'), 'FilesPage'),
 });
 
 const glossaryRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/glossary',
   component: lazyPage(() => import('@/features/glossary/GlossaryPage'), 'GlossaryPage'),
 });
 
 const clusterRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/cluster',
   validateSearch: readClusterSearch,
   component: lazyPage(() => import('@/features/cluster/ClusterPage'), 'ClusterPage'),
 });
 
 const accountRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/account',
   component: lazyPage(() => import('@/features/account/AccountPage'), 'AccountPage'),
 });
 
 const accountSectionRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/account/$section',
   component: lazyPage(() => import('@/features/account/AccountPage'), 'AccountPage'),
 });
 
 /** The page to which the command line sends its user. The fragment is the code to confirm. */
 const deviceRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/device',
   component: lazyPage(() => import('@/features/account/DevicePage'), 'DevicePage'),
 });
 
 /** The page for the managers of a group. */
 const groupRoute = createRoute({
-  getParentRoute: () => memberRoute,
+  getParentRoute: () => signedInRoute,
   path: '/groups/$group',
   component: lazyPage(() => import('@/features/groups/ManagedGroupPage'), 'ManagedGroupPage'),
 });

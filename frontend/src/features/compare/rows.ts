@@ -1,6 +1,6 @@
 /** The table of a comparison: what runs have in common, and how they differ. Pure. */
 import { t } from '@lingui/core/macro';
-import type { Job, Resources } from '@/api/types';
+import type { Job, ResolvedResources } from '@/api/types';
 import { valueText } from '@/features/jobs/labels';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
@@ -68,7 +68,10 @@ function metricRows(runs: Run[]): Row[] {
 }
 
 function requestedRows(jobs: Job[]): Row[] {
-  const toRow = (label: string, format: (requested: Resources) => string | null | undefined): Row =>
+  const toRow = (
+    label: string,
+    format: (requested: ResolvedResources) => string | null | undefined,
+  ): Row =>
     row(
       label,
       jobs.map(({ resources }) => format(resources)),

@@ -5,7 +5,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ApiError } from '@/api/problem';
-import type { Estimate, Resources } from '@/api/types';
+import type { Estimate, ResolvedResources } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { duration, localTime } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
@@ -20,7 +20,7 @@ interface Props {
   possible: boolean;
   /** the portal's own estimate; hidden when Slurm rejects the request */
   lead?: ReactNode;
-  onChoose: (resources: Resources) => void;
+  onChoose: (resources: ResolvedResources) => void;
 }
 
 /** Slurm's start estimate of a request, with alternatives that start earlier. */
@@ -87,7 +87,7 @@ export function startText(startAt: string, now: number): string {
 
 interface DetailsProps {
   estimate: Estimate;
-  onChoose: (resources: Resources) => void;
+  onChoose: (resources: ResolvedResources) => void;
 }
 
 function EstimateDetails({ estimate, onChoose }: DetailsProps) {

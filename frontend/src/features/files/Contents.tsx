@@ -1,10 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { Notice } from '@/ui/Notice';
 import { NotebookCells } from './NotebookCells';
 import classes from './Preview.module.css';
-import { nameOf, readable } from './paths';
+import { nameOf } from './paths';
 import { imageAddress } from './queries';
 import type { At, Preview, Table } from './types';
 
@@ -63,7 +64,7 @@ function Image({ at, version }: { at: At; version: string }) {
     <img
       className={classes.image}
       src={imageAddress(at, version)}
-      alt={readable(nameOf(at.path))}
+      alt={escapeInvisible(nameOf(at.path))}
       onError={() => setBroken(true)}
     />
   );

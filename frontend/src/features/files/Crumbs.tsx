@@ -1,8 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { Link, useSearch } from '@tanstack/react-router';
 import { translateExact } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import classes from './Files.module.css';
-import { readable, steps } from './paths';
+import { steps } from './paths';
 import { EXACT, goTo } from './search';
 import type { Root } from './types';
 
@@ -24,7 +25,7 @@ export function Crumbs({ root, path }: { root: Root; path: string }) {
               aria-current={step.path === path ? 'page' : undefined}
               preload={false}
             >
-              {readable(step.name)}
+              {escapeInvisible(step.name)}
             </Link>
           </li>
         ))}

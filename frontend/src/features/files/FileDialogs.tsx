@@ -4,11 +4,12 @@ import { Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { ApiError } from '@/api/problem';
 import { translate } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
 import { showError } from '@/ui/showError';
 import { makeFolder, move, remove } from './actions';
 import { MoveForm } from './MoveForm';
-import { folderOf, join, nameOf, nameProblem, readable, stemLength } from './paths';
+import { folderOf, join, nameOf, nameProblem, stemLength } from './paths';
 import type { Entry, Root, Roots } from './types';
 
 /** The open dialog and its subject. */
@@ -92,7 +93,7 @@ interface RenameProps {
 
 function Rename({ root, entry, close, done }: RenameProps) {
   const [name, setName] = useState(entry.name);
-  const shown = readable(entry.name);
+  const shown = escapeInvisible(entry.name);
   const problem = nameProblem(name);
   const rename = async (): Promise<void> => {
     if (name !== entry.name)
@@ -129,7 +130,7 @@ interface ForeverProps {
 /** The dialog of permanent deletion, for roots without a trash. */
 function PermanentDeletion({ root, paths, close, done }: ForeverProps) {
   const [first = ''] = paths;
-  const name = readable(nameOf(first));
+  const name = escapeInvisible(nameOf(first));
   const count = paths.length;
   const deleteAll = async (): Promise<void> => {
     const { failed } = await remove(root, paths, true);
@@ -140,7 +141,7 @@ function PermanentDeletion({ root, paths, close, done }: ForeverProps) {
         new ApiError(
           409,
           'not-deleted',
-          t`${{ name: readable(nameOf(problem.path)) }}: ${{ reason: translate(problem.error.detail) }}`,
+          t`${{ name: escapeInvisible(nameOf(problem.path)) }}: ${{ reason: translate(problem.error.detail) }}`,
         ),
       );
   };

@@ -5,11 +5,11 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, UnstyledButton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef } from 'react';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { sizeText } from '@/lib/sizes';
 import { Time } from '@/ui/Time';
 import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
-import { readable } from './paths';
 import { EXACT, type FilesSearch, goTo, type Sort, sortBy } from './search';
 import { all, extend, moveTo, none, type Selection, toggle } from './selection';
 import { type Entry, isFolder } from './types';
@@ -167,7 +167,7 @@ interface RowProps extends Props {
 }
 
 function Row({ entry, row, root, search, entries, selection, select, acts }: RowProps) {
-  const name = readable(entry.name);
+  const name = escapeInvisible(entry.name);
   const chosen = selection.paths.has(entry.path);
   const click = (event: MouseEvent): void => {
     if (event.shiftKey) select(extend(selection, entries, row));

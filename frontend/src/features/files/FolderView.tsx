@@ -7,6 +7,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import { locale } from '@/i18n';
 import { translateExact } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
@@ -16,7 +17,7 @@ import { type FileDialog, FileDialogs } from './FileDialogs';
 import classes from './Files.module.css';
 import { FolderGrid } from './FolderGrid';
 import { PreviewPane } from './PreviewPane';
-import { folderOf, join, nameOf, readable } from './paths';
+import { folderOf, join, nameOf } from './paths';
 import { folderQuery } from './queries';
 import { type FilesSearch, goTo, withPreview } from './search';
 import { NOTHING, none, type Selection } from './selection';
@@ -120,7 +121,7 @@ function Listing(props: Props) {
               search={search}
               entries={entries}
               total={first?.total ?? entries.length}
-              label={path === '' ? translateExact(root.title) : readable(nameOf(path))}
+              label={path === '' ? translateExact(root.title) : escapeInvisible(nameOf(path))}
               selection={selection}
               select={select}
               more={more}

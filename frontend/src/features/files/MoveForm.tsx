@@ -5,13 +5,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, errorMessage } from '@/api/problem';
 import { translate, translateExact } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { ConfirmForm } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { TryAgain } from '@/ui/TryAgain';
 import { move } from './actions';
 import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
-import { folderOf, isWithin, join, readable } from './paths';
+import { folderOf, isWithin, join } from './paths';
 import { subfoldersQuery } from './queries';
 import { type At, type Entry, isFolder, type Roots } from './types';
 
@@ -32,8 +33,8 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
     (entry) => entry.kind === 'folder' && to.root === from.root && isWithin(to.path, entry.path),
   );
   const count = remaining.length;
-  const name = readable(remaining[0]?.name ?? '');
-  const place = to.path === '' ? title(roots, to.root) : readable(to.path);
+  const name = escapeInvisible(remaining[0]?.name ?? '');
+  const place = to.path === '' ? title(roots, to.root) : escapeInvisible(to.path);
   const moveAll = async (): Promise<void> => {
     let rest = remaining;
     for (const entry of remaining) {
@@ -96,7 +97,7 @@ const named = (entry: Entry, error: unknown): unknown =>
     ? new ApiError(
         error.status,
         error.slug,
-        t`${{ name: readable(entry.name) }}: ${{ reason: translate(error.message) }}`,
+        t`${{ name: escapeInvisible(entry.name) }}: ${{ reason: translate(error.message) }}`,
       )
     : error;
 
@@ -118,7 +119,7 @@ function Folders({ at, go }: { at: At; go: (path: string) => void }) {
           <li key={entry.path}>
             <UnstyledButton onClick={() => go(entry.path)}>
               <FileIcon entry={entry} />
-              {readable(entry.name)}
+              {escapeInvisible(entry.name)}
             </UnstyledButton>
           </li>
         ))}

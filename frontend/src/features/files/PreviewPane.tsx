@@ -6,14 +6,15 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import { OpenAsApp } from '@/features/apps/OpenAsApp';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { sizeText } from '@/lib/sizes';
-import { useIsLeft } from '@/lib/useFormDraft';
+import { useHasDraft } from '@/lib/useFormDraft';
 import { focusPageIfLost } from '@/ui/focus';
 import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
 import { Contents } from './Contents';
 import classes from './Preview.module.css';
-import { nameOf, onCluster, readable } from './paths';
+import { nameOf, onCluster } from './paths';
 import { downloadAddress, entryQuery, previewQuery } from './queries';
 import { withPreview } from './search';
 import { TextEditor } from './TextEditor';
@@ -50,7 +51,7 @@ export function PreviewPane({ root, at, maxTextBytes }: Props) {
       <div className={classes.top}>
         <div>
           <h2 className={classes.title} ref={heading} tabIndex={-1}>
-            {readable(nameOf(at.path))}
+            {escapeInvisible(nameOf(at.path))}
           </h2>
           {entry && <Facts entry={entry} />}
         </div>
@@ -77,7 +78,7 @@ function Facts({ entry }: { entry: Entry }) {
 }
 
 function Inside({ root, at, entry, maxTextBytes }: Props & { entry: Entry }) {
-  const [editing, edit] = useState(useIsLeft(fileDraft(at)));
+  const [editing, edit] = useState(useHasDraft(fileDraft(at)));
   const query = useQuery({
     ...previewQuery(at, entry.version),
     enabled: isFile(entry) && entry.readable && !editing,

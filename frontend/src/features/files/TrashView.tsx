@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import { translateExact } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { sizeText } from '@/lib/sizes';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
@@ -12,11 +13,11 @@ import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
-import { useChange } from '@/ui/useChange';
+import { useReauthAction } from '@/ui/useReauthAction';
 import { emptyTrash, restore } from './actions';
 import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
-import { folderOf, nameOf, readable } from './paths';
+import { folderOf, nameOf } from './paths';
 import { trashQuery } from './queries';
 import type { Root, TrashItem } from './types';
 
@@ -112,10 +113,10 @@ function Lines({ root, items, forever }: LinesProps) {
 }
 
 function Line({ root, item, forever }: { root: Root; item: TrashItem; forever: () => void }) {
-  const { busy, change } = useChange();
-  const name = readable(nameOf(item.path));
+  const { busy, change } = useReauthAction();
+  const name = escapeInvisible(nameOf(item.path));
   const folder = folderOf(item.path);
-  const place = folder === '' ? translateExact(root.title) : readable(folder);
+  const place = folder === '' ? translateExact(root.title) : escapeInvisible(folder);
   return (
     <li className={classes.line}>
       <FileIcon entry={{ kind: item.kind, target_kind: null }} />

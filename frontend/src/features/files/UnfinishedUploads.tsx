@@ -4,13 +4,14 @@ import { Button, Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState, useSyncExternalStore } from 'react';
 import { translateExact } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { sizeText } from '@/lib/sizes';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { cancelUpload } from './actions';
 import classes from './Files.module.css';
-import { folderOf, nameOf, readable } from './paths';
+import { folderOf, nameOf } from './paths';
 import { uploadsQuery } from './queries';
 import type { Roots, Upload } from './types';
 import { type Item, resumeProblem } from './upload';
@@ -74,7 +75,7 @@ interface LineProps {
   drop: () => void;
 }
 
-const shownName = (upload: Upload): string => readable(nameOf(upload.path));
+const shownName = (upload: Upload): string => escapeInvisible(nameOf(upload.path));
 
 function Line({ upload, roots, drop }: LineProps) {
   const [problem, setProblem] = useState<string | null>(null);
@@ -118,7 +119,7 @@ function placeText({ root, path }: Upload, roots: Roots): string {
   const match = roots.items.find(({ name }) => name === root);
   if (!match) return t`Its location is no longer shown here.`;
   const place = translateExact(match.title);
-  const folder = readable(folderOf(path));
+  const folder = escapeInvisible(folderOf(path));
   return folder === '' ? t`in ${place}` : t`in ${place}, ${folder}`;
 }
 

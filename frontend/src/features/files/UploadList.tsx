@@ -2,9 +2,10 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Progress } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { sizeText } from '@/lib/sizes';
 import classes from './Files.module.css';
-import { folderOf, join, nameOf, readable } from './paths';
+import { folderOf, join, nameOf } from './paths';
 import { type Item, isOver, percentOf, suggestFreeName, type UploadState } from './upload';
 import { uploads } from './uploader';
 
@@ -53,7 +54,7 @@ const stateText = ({ state, waitsForNetwork }: Item): string =>
   state === 'paused' && waitsForNetwork ? t`continues automatically` : STATE_LABELS[state];
 
 function Line({ item }: { item: Item }) {
-  const name = readable(nameOf(item.path));
+  const name = escapeInvisible(nameOf(item.path));
   const percent = percentOf(item);
   const words = item.state === 'sending' ? t`${percent} %` : stateText(item);
   const reason = item.state === 'asking' ? null : item.message;
@@ -91,7 +92,7 @@ function Acts({ item, name }: { item: Item; name: string }) {
     <div className={classes.acts}>
       {state === 'asking' && item.replaceable && actionButton(t`Replace`, { type: 'replace' })}
       {state === 'asking' &&
-        actionButton(t`Keep both as “${{ name: readable(other) }}”`, {
+        actionButton(t`Keep both as “${{ name: escapeInvisible(other) }}”`, {
           type: 'rename',
           path: join(folderOf(path), other),
         })}

@@ -1,15 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { forField, forFile, lineEnds } from './lines';
-import {
-  folderOf,
-  isWithin,
-  join,
-  nameOf,
-  nameProblem,
-  readable,
-  stemLength,
-  steps,
-} from './paths';
+import { folderOf, isWithin, join, nameOf, nameProblem, stemLength, steps } from './paths';
 import {
   goTo,
   readFilesSearch,
@@ -43,14 +34,6 @@ describe('paths', () => {
     expect(isWithin('a', 'a')).toBe(true);
     expect(isWithin('ab', 'a')).toBe(false);
     expect(isWithin('x', '')).toBe(true);
-  });
-
-  it('escapes invisible characters', () => {
-    expect(readable('plain ü 数据.csv')).toBe('plain ü 数据.csv');
-    expect(readable('a\nb')).toBe('a\\nb');
-    expect(readable(`bad\uefe4`)).toBe('bad\\xe4');
-    expect(readable('exe\u202etxt')).toBe('exe\\u202etxt');
-    expect(readable('<img src=x>')).toBe('<img src=x>');
   });
 
   it('reports why a name is invalid', () => {

@@ -1,10 +1,6 @@
 /** Paths relative to a root ("a/b.txt"; "" is the root itself), and file names. */
 import { t } from '@lingui/core/macro';
 
-/** First of the characters that stand for bytes of a name that is not UTF-8; see docs/files.md. */
-const BYTE_FIRST = 0xef80;
-const BYTE_LAST = 0xefff;
-
 export const join = (folder: string, name: string): string =>
   folder === '' ? name : `${folder}/${name}`;
 
@@ -26,28 +22,6 @@ export function steps(path: string): { name: string; path: string }[] {
 /** Return whether `path` is `folder` or lies in it. */
 export const isWithin = (path: string, folder: string): boolean =>
   folder === '' || path === folder || path.startsWith(`${folder}/`);
-
-/** Return a name for display: bytes, line breaks and characters that change the text direction are
- * escaped. */
-export function readable(name: string): string {
-  let text = '';
-  for (const sign of name) {
-    const code = sign.codePointAt(0) ?? 0;
-    if (code >= BYTE_FIRST && code <= BYTE_LAST) text += `\\x${(code & 0xff).toString(16)}`;
-    else if (sign === '\n') text += '\\n';
-    else if (sign === '\t') text += '\\t';
-    else if (isShapeless(code)) text += `\\u${code.toString(16).padStart(4, '0')}`;
-    else text += sign;
-  }
-  return text;
-}
-
-function isShapeless(code: number): boolean {
-  const control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-  const turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  const invisible = (code >= 0x200b && code <= 0x200f) || code === 0xfeff;
-  return control || turns || invisible;
-}
 
 /** Return why this can't be sent as one name of a path, or null if it can. */
 export function nameProblem(name: string): string | null {

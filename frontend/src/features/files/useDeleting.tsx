@@ -2,12 +2,13 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { ApiError } from '@/api/problem';
 import { translate } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { offerUndo } from '@/ui/offerUndo';
 import { showError } from '@/ui/showError';
-import { useChange } from '@/ui/useChange';
+import { useReauthAction } from '@/ui/useReauthAction';
 import { remove, restore } from './actions';
 import type { FileDialog } from './FileDialogs';
-import { nameOf, readable } from './paths';
+import { nameOf } from './paths';
 
 const NO_TRASH = 'urn:portal:no-trash';
 
@@ -17,7 +18,7 @@ export function useDeleting(
   openDialog: (dialog: FileDialog) => void,
   done: () => void,
 ) {
-  const { change } = useChange();
+  const { change } = useReauthAction();
   return (paths: readonly string[]): void => {
     if (paths.length === 0) return;
     change(async () => {
@@ -31,7 +32,7 @@ export function useDeleting(
           new ApiError(
             409,
             'not-deleted',
-            t`${{ name: readable(other.path) }}: ${{ reason: translate(other.error.detail) }}`,
+            t`${{ name: escapeInvisible(other.path) }}: ${{ reason: translate(other.error.detail) }}`,
           ),
         );
       if (trashless.length > 0)
@@ -42,7 +43,7 @@ export function useDeleting(
 
 function offerRestore(root: string, paths: readonly string[], ids: readonly string[]): void {
   const [first = ''] = paths;
-  const name = readable(nameOf(first));
+  const name = escapeInvisible(nameOf(first));
   const count = paths.length;
   offerUndo(
     count === 1 ? (

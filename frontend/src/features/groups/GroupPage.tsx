@@ -16,7 +16,7 @@ import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import classes from '@/ui/DetailPage.module.css';
 import { PageSkeleton } from '@/ui/PageSkeleton';
 import { TryAgain } from '@/ui/TryAgain';
-import { useChange } from '@/ui/useChange';
+import { useReauthAction } from '@/ui/useReauthAction';
 import { deleteGroup, setManager, setMember } from './actions';
 import { groupEffects, sizeText } from './labels';
 import { Members } from './Members';
@@ -118,7 +118,7 @@ interface Part {
 }
 
 function MembersBox({ group, changing }: Part) {
-  const { busy, change, withPassword } = useChange();
+  const { busy, change, withPassword } = useReauthAction();
   const own = group.members.filter((member) => !member.inherited).map(({ username }) => username);
   return (
     <Paper component="section" className={classes.box} aria-labelledby="members">
@@ -152,7 +152,7 @@ function MembersBox({ group, changing }: Part) {
 
 function GroupManagers({ group, changing }: Part) {
   const { name } = group;
-  const { busy, change, withPassword } = useChange();
+  const { busy, change, withPassword } = useReauthAction();
   return (
     <Paper component="section" className={classes.box} aria-labelledby="managers">
       <h2 className={classes.heading} id="managers">

@@ -63,7 +63,10 @@ describe('the home page', () => {
     expect(text).toContain('CPU 3 % now');
     expect(text).toContain('train/loss 0.5123');
     expect(names(markup, 'button')).toEqual(
-      expect.arrayContaining([`Stop ${runningSession.name}`, `Keep running: ${runningSession.name}`]),
+      expect.arrayContaining([
+        `Stop ${runningSession.name}`,
+        `Keep running: ${runningSession.name}`,
+      ]),
     );
     expect(names(markup, 'button')).not.toContain(`Keep running: ${runningJob.name}`);
   });

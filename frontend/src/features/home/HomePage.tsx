@@ -12,8 +12,8 @@ import { EarlierSessions } from './EarlierSessions';
 import { EmptyHome } from './EmptyHome';
 import { HomeJobs } from './HomeJobs';
 import classes from './HomePage.module.css';
-import { MySpace, MyUsage } from './MyShare';
 import { StartAgain } from './StartAgain';
+import { CurrentUsage, StorageSpace } from './UsageAndStorage';
 import { UsageStrip } from './UsageStrip';
 
 /** The user's sessions and jobs, saved setups, free resources and limits. */
@@ -55,8 +55,8 @@ export function HomePage() {
         </div>
         <div className={classes.side}>
           <ClusterPanel />
-          <MyUsage />
-          <MySpace />
+          <CurrentUsage />
+          <StorageSpace />
         </div>
       </div>
     </>

@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useRef } from 'react';
 import { errorMessage } from '@/api/problem';
-import type { Session, SomeResources } from '@/api/types';
+import type { ResourceRequest, Session } from '@/api/types';
 import { startAgain } from '@/features/sessions/actions';
 import { toStartLink } from '@/features/sessions/startLink';
 import { notSaved, recentSetupsQuery, setupsQuery, startSetup } from '@/features/start/setups';
@@ -70,7 +70,7 @@ interface TileProps {
   setup: {
     environment: string;
     environment_title: string;
-    resources: SomeResources;
+    resources: ResourceRequest;
     problem: string | null;
   };
   name: string;

@@ -4,8 +4,8 @@ import { ActionIcon, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type MouseEvent, memo, type ReactNode } from 'react';
 import type { Job, Task } from '@/api/types';
-import { readable } from '@/features/files/paths';
 import { translate } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { Icon } from '@/ui/icons';
 import { metricText } from '@/ui/metricText';
 import { StateChip } from '@/ui/StateChip';
@@ -57,7 +57,7 @@ interface JobProps extends Props {
 /** One job of the table. */
 export const JobRow = memo(function JobRow(props: JobProps) {
   const { job, title, columns, isChosen, isOpen, isStop, acts } = props;
-  const name = readable(job.name);
+  const name = escapeInvisible(job.name);
   const onContextMenu = (event: MouseEvent): void => {
     // with Shift, or for a selected text, the browser's own
     if (event.shiftKey || window.getSelection()?.isCollapsed === false) return;
@@ -268,7 +268,7 @@ function taskText(id: string, task: Task): string | null {
   const parameter = parameterOf(id);
   if (parameter !== null) {
     const own = task.parameters ?? {};
-    return Object.hasOwn(own, parameter) ? readable(valueText(own[parameter])) : null;
+    return Object.hasOwn(own, parameter) ? escapeInvisible(valueText(own[parameter])) : null;
   }
   const metric = metricOf(id);
   if (metric !== null) {
@@ -277,5 +277,5 @@ function taskText(id: string, task: Task): string | null {
   }
   if (id === 'node') return task.node ?? null;
   if (id === 'exit') return task.exit_code == null ? null : String(task.exit_code);
-  return id === 'reason' && task.reason ? readable(translate(task.reason)) : null;
+  return id === 'reason' && task.reason ? escapeInvisible(translate(task.reason)) : null;
 }

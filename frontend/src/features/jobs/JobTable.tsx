@@ -5,8 +5,8 @@ import { useQueries } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job, Task } from '@/api/types';
-import { readable } from '@/features/files/paths';
 import { useWindowed } from '@/features/files/useWindowed';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { isLive } from '@/live/reducer';
 import { ScrollBox } from '@/ui/ScrollBox';
 import { CancelDialog } from './CancelDialog';
@@ -93,8 +93,8 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
   const width = columns.reduce((sum, { rem }) => sum + rem, NAME_REM + 2 * EDGE_REM);
   const labelOf = (job: Job): string => {
     const group = search.group ? groupOf(job, search.group) : '';
-    if (search.group === 'name') return readable(group);
-    return group === '' ? t`No template` : (titles.get(group) ?? readable(group));
+    if (search.group === 'name') return escapeInvisible(group);
+    return group === '' ? t`No template` : (titles.get(group) ?? escapeInvisible(group));
   };
   return (
     <>

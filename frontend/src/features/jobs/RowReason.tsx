@@ -2,8 +2,8 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Popover, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { readable } from '@/features/files/paths';
 import { translate } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { JobError } from './JobError';
 import { hasErrorLine, jobReason } from './labels';
 import { PopupAnchor } from './PopupAnchor';
@@ -18,7 +18,7 @@ interface Props extends RowPopup {
 /** The reason of a job's state; for one that failed, with the error in its log. */
 export function RowReason({ job, x, y, onClose }: Props) {
   useReturnedFocus();
-  const name = readable(job.name);
+  const name = escapeInvisible(job.name);
   const isError = hasErrorLine(job);
   return (
     <Popover

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Menu, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { readable } from '@/features/files/paths';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { ConfirmDialog, DialogShell } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { offerUndo } from '@/ui/offerUndo';
@@ -45,7 +45,7 @@ export function ViewsButton({ search, preferences }: Props) {
         <Menu.Target>
           <Button variant="default" leftSection={<Icon name="save" />}>
             <span className={classes.viewName}>
-              {current ? t`View: ${{ name: readable(current.name) }}` : t`Views`}
+              {current ? t`View: ${{ name: escapeInvisible(current.name) }}` : t`Views`}
             </span>
           </Button>
         </Menu.Target>
@@ -57,7 +57,7 @@ export function ViewsButton({ search, preferences }: Props) {
               aria-current={view === current ? 'true' : undefined}
               onClick={() => show(view)}
             >
-              {readable(view.name)}
+              {escapeInvisible(view.name)}
             </Menu.Item>
           ))}
           {views.length > 0 && <Menu.Divider />}
@@ -143,7 +143,7 @@ function ManageDialog({ opened, onClose, preferences }: DialogProps) {
     const rest = withoutView(views, view.name);
     await setViews(rest);
     if (rest.length === 0) onClose();
-    offerUndo(t`The view “${{ name: readable(view.name) }}” is deleted.`, () =>
+    offerUndo(t`The view “${{ name: escapeInvisible(view.name) }}” is deleted.`, () =>
       setViews(restoredView(rest, view, index)),
     );
   };
@@ -151,7 +151,7 @@ function ManageDialog({ opened, onClose, preferences }: DialogProps) {
     <DialogShell title={t`Views`} opened={opened} onClose={onClose}>
       <ul className={classes.views}>
         {views.map((view, index) => {
-          const name = readable(view.name);
+          const name = escapeInvisible(view.name);
           return (
             <li key={view.name} className={classes.view}>
               <span className={classes.viewName} title={name}>

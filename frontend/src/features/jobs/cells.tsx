@@ -2,10 +2,10 @@
 import { t } from '@lingui/core/macro';
 import type { ReactNode } from 'react';
 import type { Job } from '@/api/types';
-import { readable } from '@/features/files/paths';
 import { useTrend } from '@/features/measurements/recentUsage';
 import { currentPercent } from '@/features/measurements/trend';
 import { translate, translateExact } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { gpuText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import { duration, utcTime } from '@/lib/time';
@@ -38,7 +38,7 @@ const NOTHING: Content = { shown: <span className={classes.none}>–</span> };
 /** User content in one line: control characters and those that reverse the text are escaped. */
 function text(value: string | number | null | undefined): Content {
   if (value === null || value === undefined || value === '') return NOTHING;
-  const line = readable(String(value));
+  const line = escapeInvisible(String(value));
   return { shown: line, title: line };
 }
 
@@ -93,7 +93,7 @@ function state(job: Job): Content {
 function reason(job: Job): Content {
   const why = jobReason(job);
   if (why === null || job.state === 'running') return NOTHING;
-  const line = readable(why);
+  const line = escapeInvisible(why);
   return { shown: line, title: [line, translate(job.suggestion)].filter(Boolean).join(' ') };
 }
 

@@ -1,7 +1,7 @@
 /** The columns of the table of jobs: which there are, which are shown, and how they sort. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
-import { readable } from '@/features/files/paths';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import {
   isOwnColumn,
   LONGEST_ID,
@@ -62,7 +62,7 @@ const COLUMNS: readonly Column[] = [
 const DEFAULTS = ['state', 'template', 'submitted', 'duration', 'resources', 'node', 'reason'];
 
 /** Return whether the portal stores the id: it refuses control and bidirectional characters. */
-const isStorable = (id: string): boolean => id.length <= LONGEST_ID && readable(id) === id;
+const isStorable = (id: string): boolean => id.length <= LONGEST_ID && escapeInvisible(id) === id;
 
 /** Return the ids of the columns of the jobs' own parameters and metrics, each sorted. */
 export function ownColumnIds(jobs: readonly Job[]): string[] {
@@ -79,7 +79,8 @@ export const chosenIds = (chosen: readonly string[] | null): readonly string[] =
   chosen ?? DEFAULTS;
 
 /** Return the name of a parameter or metric as it is shown. */
-export const columnLabel = (id: string): string => readable(metricOf(id) ?? parameterOf(id) ?? id);
+export const columnLabel = (id: string): string =>
+  escapeInvisible(metricOf(id) ?? parameterOf(id) ?? id);
 
 /** Return the column of a parameter or metric. */
 function toOwnColumn(id: string): Column {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '@/api/types';
 import { errorLine } from '@/features/log/findError';
-import { jobAnnouncements } from '@/live/announce';
+import { spokenJobChanges } from '@/live/announce';
 import { toLiveEvent } from '@/live/events';
 import { initialState, reduce } from '@/live/reducer';
 import { metricText } from '@/ui/metricText';
@@ -119,10 +119,10 @@ describe('live jobs', () => {
     const slow = reduce(running, { kind: 'job_answered', job: job('a', { state: 'queued' }) });
     expect(slow).toBe(running);
     expect(reduce(running, { kind: 'job_removed', id: 'a' }).jobs).toEqual([]);
-    expect(jobAnnouncements(first.jobs, running.jobs)).toEqual(['Job a is running on n1.']);
+    expect(spokenJobChanges(first.jobs, running.jobs)).toEqual(['Job a is running on n1.']);
   });
 
   it('are not announced when an old one returns to the list', () => {
-    expect(jobAnnouncements([], [job('old', { state: 'ended' })])).toEqual([]);
+    expect(spokenJobChanges([], [job('old', { state: 'ended' })])).toEqual([]);
   });
 });

@@ -28,8 +28,8 @@ const merged = (read: Job[], changed: Job[], search: JobsSearch = {}, hasMore = 
 describe('jobRows', () => {
   it('applies the changes from the stream, and adds new jobs, newest first', () => {
     const read = [job('a'), job('b', { submitted_at: at(9) })];
-    const liveJobs = [job('a', { state: 'ended' }), job('c', { submitted_at: at(11) })];
-    expect(jobRows(read, liveJobs, NONE, {}, false).map((j) => [j.id, j.state])).toEqual([
+    const streamedJobs = [job('a', { state: 'ended' }), job('c', { submitted_at: at(11) })];
+    expect(jobRows(read, streamedJobs, NONE, {}, false).map((j) => [j.id, j.state])).toEqual([
       ['c', 'running'],
       ['a', 'ended'],
       ['b', 'running'],
@@ -65,16 +65,18 @@ describe('jobRows', () => {
   it('sorts by a value as the portal does: numbers, then texts', () => {
     const tuned = (id: string, lr: unknown): Job => job(id, { parameters: { lr } });
     const read = [tuned('b', 2), tuned('c', 10), tuned('e', 'auto')];
-    const liveJobs = [tuned('a', 0.5), tuned('d', 'all'), job('none'), tuned('null', null)];
+    const streamedJobs = [tuned('a', 0.5), tuned('d', 'all'), job('none'), tuned('null', null)];
     const search = { by: 'param:lr' } as const;
-    expect(merged(read, liveJobs, { ...search, order: 'value_up' })).toBe('a b c d e');
-    expect(merged([...read].reverse(), liveJobs, { ...search, order: 'value' })).toBe('e d c b a');
+    expect(merged(read, streamedJobs, { ...search, order: 'value_up' })).toBe('a b c d e');
+    expect(merged([...read].reverse(), streamedJobs, { ...search, order: 'value' })).toBe(
+      'e d c b a',
+    );
   });
 
   it('leaves to a later page what belongs there', () => {
     const read = [job('b', { submitted_at: at(9) })];
-    const liveJobs = [job('old', { submitted_at: at(8) }), job('new')];
-    expect(merged(read, liveJobs, {}, true)).toBe('new b');
-    expect(merged(read, liveJobs, {}, false)).toBe('new b old');
+    const streamedJobs = [job('old', { submitted_at: at(8) }), job('new')];
+    expect(merged(read, streamedJobs, {}, true)).toBe('new b');
+    expect(merged(read, streamedJobs, {}, false)).toBe('new b old');
   });
 });

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { JobDetail } from '@/api/types';
-import { useLiveJob } from '@/live/store';
+import { useStreamedJob } from '@/live/store';
 import { jobQuery } from './queries';
 
 /** An array's tasks and their metrics change without a change of the job's own row. */
@@ -22,7 +22,7 @@ export function useJob(id: string): {
   retry: () => void;
 } {
   const client = useQueryClient();
-  const liveJob = useLiveJob(id);
+  const streamedJob = useStreamedJob(id);
   const { data, error, refetch } = useQuery({
     ...jobQuery(id),
     refetchInterval: ({ state }) => pollInterval(state.data),
@@ -30,8 +30,12 @@ export function useJob(id: string): {
   // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the job is news
   useEffect(() => {
     void client.invalidateQueries({ queryKey: jobQuery(id).queryKey });
-  }, [client, id, liveJob]);
+  }, [client, id, streamedJob]);
   const retry = (): void => void refetch();
   if (data === undefined) return { job: undefined, error, retry };
-  return { job: liveJob ? { ...data, ...liveJob, array: data.array } : data, error: null, retry };
+  return {
+    job: streamedJob ? { ...data, ...streamedJob, array: data.array } : data,
+    error: null,
+    retry,
+  };
 }

@@ -12,8 +12,11 @@ export type CountsByState = Readonly<Record<string, number>>;
  * state changes, less often while many do. */
 export function useJobCounts(search: JobsSearch): CountsByState | undefined {
   const client = useQueryClient();
-  const liveJobs = useLive((s) => s.jobs);
-  const states = useMemo(() => liveJobs?.map(({ id, state }) => id + state).join(), [liveJobs]);
+  const streamedJobs = useLive((s) => s.jobs);
+  const states = useMemo(
+    () => streamedJobs?.map(({ id, state }) => id + state).join(),
+    [streamedJobs],
+  );
   const recount = useCallback(() => client.invalidateQueries({ queryKey: COUNTS_KEY }), [client]);
   useThrottledChange(states, recount);
   return useQuery(jobCountsQuery(search)).data;

@@ -6,8 +6,8 @@ import { useLive } from '@/live/store';
 import { jobRows } from './list';
 import { COUNTS_KEY, jobsQuery, templatesQuery } from './queries';
 import { countShown, type JobsSearch } from './search';
+import { useDroppedJobs } from './useDroppedJobs';
 import { type CountsByState, useJobCounts } from './useJobCount';
-import { useLeftJobs } from './useLeftJobs';
 
 export interface Jobs {
   rows: Job[];
@@ -30,20 +30,20 @@ export interface Jobs {
 
 /** The jobs that match a filter: pages from the portal, kept up to date by the stream. */
 export function useJobs(search: JobsSearch): Jobs {
-  const liveJobs = useLive((s) => s.jobs);
+  const streamedJobs = useLive((s) => s.jobs);
   const client = useQueryClient();
   const pages = useInfiniteQuery(jobsQuery(search));
   const { data, isPending, isFetchNextPageError, isFetchingNextPage, fetchNextPage } = pages;
   const templates = useQuery(templatesQuery);
   const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
-  const left = useLeftJobs(liveJobs, search);
+  const dropped = useDroppedJobs(streamedJobs, search);
   const counts = useJobCounts(search);
   const read = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const rows = useMemo(() => {
-    const changed = [...left.jobs, ...(liveJobs ?? [])];
-    const gone = new Set([...left.removed, ...removed]);
+    const changed = [...dropped.jobs, ...(streamedJobs ?? [])];
+    const gone = new Set([...dropped.removed, ...removed]);
     return jobRows(read, changed, gone, search, pages.hasNextPage);
-  }, [read, liveJobs, left, removed, search, pages.hasNextPage]);
+  }, [read, streamedJobs, dropped, removed, search, pages.hasNextPage]);
   const titles = useMemo(
     () => new Map(templates.data?.map(({ name, title }) => [name, translateExact(title)])),
     [templates.data],

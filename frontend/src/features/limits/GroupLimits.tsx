@@ -35,7 +35,7 @@ export function GroupLimits({ group, change = true }: Props) {
   const close = (): void => setEditing(null);
   return (
     <div className={classes.sections}>
-      <GroupTotal limits={data} />
+      <GroupTotalBox limits={data} />
       <Members limits={data} onEdit={change ? setEditing : undefined} />
       <DialogShell
         opened={member !== undefined}
@@ -51,7 +51,7 @@ export function GroupLimits({ group, change = true }: Props) {
   );
 }
 
-function GroupTotal({ limits }: { limits: Limits }) {
+function GroupTotalBox({ limits }: { limits: Limits }) {
   const perMember = limits.member ? limitText(limits.member) : '';
   return (
     <Paper component="section" className={classes.card} aria-labelledby="together">

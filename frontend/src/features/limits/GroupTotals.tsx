@@ -1,12 +1,12 @@
 import { Trans } from '@lingui/react/macro';
 import { Paper, Title } from '@mantine/core';
-import type { SharedLimit } from '@/api/types';
+import type { GroupTotal } from '@/api/types';
 import classes from './Limits.module.css';
 import { groupTotalValues } from './labels';
 import { UsageBars } from './UsageBars';
 
 /** The group totals that apply to a user, with the usage of all members. */
-export function GroupTotals({ together }: { together: readonly SharedLimit[] }) {
+export function GroupTotals({ together }: { together: readonly GroupTotal[] }) {
   return together.map(({ group, limit, use }) => (
     <Paper key={group} component="section" className={classes.card}>
       <Title order={2} size="h4" mb="sm">

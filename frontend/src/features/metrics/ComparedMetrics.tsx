@@ -7,7 +7,7 @@ import type { Job } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
 import { TryAgain } from '@/ui/TryAgain';
-import { Limits } from './JobMetrics';
+import { LeftOutNotes } from './JobMetrics';
 import { MetricCharts } from './MetricCharts';
 import classes from './Metrics.module.css';
 import { comparedCurvesQuery, curvesInterval } from './queries';
@@ -39,7 +39,7 @@ export function ComparedMetrics({ jobs }: { jobs: readonly Job[] }) {
       ) : (
         <p className={classes.note}>{t`No metrics were logged.`}</p>
       )}
-      <Limits read={data.items} />
+      <LeftOutNotes read={data.items} />
     </div>
   );
 }

@@ -51,13 +51,13 @@ export function CurveCharts({ data }: { data: JobCurves }) {
   return (
     <>
       <MetricCharts jobs={named} />
-      <Limits read={[data]} />
+      <LeftOutNotes read={[data]} />
     </>
   );
 }
 
 /** Notes on what the charts leave out. */
-export function Limits({ read }: { read: readonly JobCurves[] }) {
+export function LeftOutNotes({ read }: { read: readonly JobCurves[] }) {
   const leftOut = read.reduce((sum, { curves_left_out }) => sum + curves_left_out, 0);
   return (
     <>

@@ -2,7 +2,7 @@ import { plural, t } from '@lingui/core/macro';
 import { MultiSelect, Select } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { type CSSProperties, useMemo, useState } from 'react';
-import { readable } from '@/features/files/paths';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { ChartFigure } from '@/ui/plot/ChartFigure';
 import plotClasses from '@/ui/plot/Plot.module.css';
 import { ScrollBox } from '@/ui/ScrollBox';
@@ -51,7 +51,7 @@ export function ParallelChart({ title, runs }: Props) {
       <div className={classes.axes}>
         <MultiSelect
           label={t`Parameters`}
-          data={varying.map((name) => ({ value: name, label: readable(name) }))}
+          data={varying.map((name) => ({ value: name, label: escapeInvisible(name) }))}
           value={names}
           onChange={setNames}
           maxValues={MAX_AXES}
@@ -60,7 +60,7 @@ export function ParallelChart({ title, runs }: Props) {
         />
         <Select
           label={t`Metric`}
-          data={metrics.map((name) => ({ value: name, label: readable(name) }))}
+          data={metrics.map((name) => ({ value: name, label: escapeInvisible(name) }))}
           value={metric}
           onChange={setMetric}
           limit={MAX_OPTIONS}
@@ -193,7 +193,7 @@ const cut = (text: string): string =>
   text.length > LONGEST_LABEL ? `${text.slice(0, LONGEST_LABEL - 1)}…` : text;
 
 function AxisLine({ axis, x, y }: { axis: Axis; x: number; y: (share: number) => number }) {
-  const name = readable(axis.name);
+  const name = escapeInvisible(axis.name);
   return (
     <g>
       <line className={classes.axisLine} x1={x} x2={x} y1={y(0)} y2={y(1)} />
@@ -224,12 +224,14 @@ function RunChoice({ runs, axes, metric, chosen, onChoose }: ChoiceProps) {
   const index = Math.max(0, chosen);
   const run = runs[index];
   if (run === undefined) return null;
-  const label = readable(run.label);
-  const values = axes.map(({ name, texts }) => `${readable(name)} ${texts[index]}`).join(', ');
+  const label = escapeInvisible(run.label);
+  const values = axes
+    .map(({ name, texts }) => `${escapeInvisible(name)} ${texts[index]}`)
+    .join(', ');
   return (
     <>
       <label className={classes.choice}>
-        {t`Highlight a run, ordered by ${{ metric: readable(metric) }}`}
+        {t`Highlight a run, ordered by ${{ metric: escapeInvisible(metric) }}`}
         <input
           type="range"
           min={0}
@@ -256,7 +258,7 @@ function RunTable({ runs, axes }: { runs: readonly SweepRun[]; axes: readonly Ax
           <th scope="col">{t`Run`}</th>
           {axes.map(({ name }) => (
             <th scope="col" key={name}>
-              {readable(name)}
+              {escapeInvisible(name)}
             </th>
           ))}
         </tr>
@@ -264,7 +266,7 @@ function RunTable({ runs, axes }: { runs: readonly SweepRun[]; axes: readonly Ax
       <tbody>
         {runs.map(({ key, label }, run) => (
           <tr key={key}>
-            <th scope="row">{readable(label)}</th>
+            <th scope="row">{escapeInvisible(label)}</th>
             {axes.map(({ name, texts }) => (
               <td key={name}>{texts[run]}</td>
             ))}

@@ -1,6 +1,6 @@
 /** Curves as charts draw them: one chart for each tag, with a line for each job and run. Pure. */
 import { plural, t } from '@lingui/core/macro';
-import { readable } from '@/features/files/paths';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { metricText } from '@/ui/metricText';
 import { alignTables, type TimeSeries, type Value } from '@/ui/plot/series';
 import type { Curve } from './queries';
@@ -96,7 +96,7 @@ function linesOf(jobs: readonly NamedCurves[]): Line[] {
       const key = JSON.stringify([id, curve.run]);
       if (!labels.has(key)) labels.set(key, labels.size);
       const parts = [name, curve.run].filter((part) => part !== null && part !== '');
-      const label = readable(parts.join(' · ')) || t`Value`;
+      const label = escapeInvisible(parts.join(' · ')) || t`Value`;
       return { label, mark: labels.get(key) ?? 0, curve, startS };
     });
   });
@@ -124,7 +124,7 @@ function toChart(tag: string, lines: readonly Line[], settings: CurveSettings): 
   const hidden = countGaps(shownPoints) - countGaps(points);
   return {
     tag,
-    title: readable(tag),
+    title: escapeInvisible(tag),
     at,
     series: toSeries(columns.slice(0, lines.length)),
     behind: smoothing > 0 ? toSeries(columns.slice(lines.length)) : [],

@@ -1,5 +1,5 @@
 /** Runs on parallel axes: parameters, and a metric on the last one. Pure. */
-import { readable } from '@/features/files/paths';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { metricText } from '@/ui/metricText';
 
 export interface SweepRun {
@@ -36,7 +36,7 @@ const isMissing = (value: unknown): boolean =>
 export function parameterText(value: unknown): string {
   if (isMissing(value)) return '–';
   if (isNumber(value)) return metricText(value);
-  return readable(typeof value === 'string' ? value : JSON.stringify(value));
+  return escapeInvisible(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 /** Return the runs with a finite value of the metric, the smallest first. */

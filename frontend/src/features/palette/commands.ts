@@ -3,13 +3,14 @@ import { plural, t } from '@lingui/core/macro';
 import type { Job, Me, Session } from '@/api/types';
 import { SECTIONS } from '@/features/account/sections';
 import { ADMIN_GROUPS } from '@/features/admin/nav';
-import { folderOf, nameOf, readable } from '@/features/files/paths';
+import { folderOf, nameOf } from '@/features/files/paths';
 import type { FilesSearch } from '@/features/files/search';
 import { allowedActions } from '@/features/jobs/actions';
 import { jobStateLabel } from '@/features/jobs/labels';
 import { extensionChoices } from '@/features/sessions/extend';
-import { hasStarted, stateLabel } from '@/features/sessions/labels';
+import { isUp, stateLabel } from '@/features/sessions/labels';
 import { translateExact } from '@/i18n/translate';
+import { escapeInvisible } from '@/lib/escapeInvisible';
 import { seesAdmin } from '@/lib/roles';
 import { minutesAsTime } from '@/lib/time';
 import { isLive } from '@/live/reducer';
@@ -125,7 +126,7 @@ const actCommand = (id: string, title: string, keywords: string, does: Doing): C
 export function sessionActions(session: Session): Command[] {
   const { id, name, state, extension } = session;
   const commands: Command[] = [];
-  if (hasStarted(session)) {
+  if (isUp(session)) {
     const href = `/sessions/${id}/tensorboard`;
     const choices = extensionChoices(extension?.minutes ?? 0);
     commands.push(
@@ -313,8 +314,8 @@ export function fileCommand({ root, path, kind }: FoundFile): Command {
   const shown = isFolder ? path : folder;
   return {
     id: `file ${root}/${path}`,
-    title: readable(nameOf(path)),
-    detail: folder === '' ? (isFolder ? t`Folder` : t`File`) : readable(folder),
+    title: escapeInvisible(nameOf(path)),
+    detail: folder === '' ? (isFolder ? t`Folder` : t`File`) : escapeInvisible(folder),
     does: {
       kind: 'files',
       search: {

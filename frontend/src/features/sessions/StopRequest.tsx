@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Session } from '@/api/types';
 import { ConfirmStop } from './ConfirmStop';
-import { hasStarted } from './labels';
+import { isUp } from './labels';
 
 /** The question whether to stop the session, opened by a link in its JupyterLab. */
 export function StopRequest({ session }: { session: Session }) {
@@ -14,7 +14,5 @@ export function StopRequest({ session }: { session: Session }) {
       search: {},
       replace: true,
     });
-  return (
-    <ConfirmStop session={session} opened={stop === true && hasStarted(session)} onClose={close} />
-  );
+  return <ConfirmStop session={session} opened={stop === true && isUp(session)} onClose={close} />;
 }

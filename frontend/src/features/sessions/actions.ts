@@ -7,7 +7,7 @@ import { liveStore } from '@/live/store';
 async function sendSession(body: SessionRequest, key: string): Promise<Session> {
   const params = { header: { 'idempotency-key': key } };
   const session = await unwrap(api.POST('/api/v1/sessions', { params, body }));
-  liveStore.answered(session);
+  liveStore.sessionAnswered(session);
   return session;
 }
 
@@ -36,7 +36,7 @@ export function startAgain({ name, environment, resources }: Again): Promise<Ses
 /** Stop a session; one that has already ended stays in the list. */
 export async function stopSession(id: string): Promise<void> {
   const params = { path: { session_id: id }, query: { remove: false } };
-  liveStore.answered(
+  liveStore.sessionAnswered(
     (await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }))) as Session,
   );
 }
@@ -45,14 +45,14 @@ export async function stopSession(id: string): Promise<void> {
 export async function removeSession(id: string): Promise<void> {
   const params = { path: { session_id: id } };
   await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }));
-  liveStore.removed(id);
+  liveStore.sessionRemoved(id);
 }
 
 /** Extend a running session. */
 export async function extendSession(id: string, minutes: number): Promise<void> {
   const params = { path: { session_id: id } };
   const body = { minutes };
-  liveStore.answered(
+  liveStore.sessionAnswered(
     await unwrap(api.POST('/api/v1/sessions/{session_id}/extend', { params, body })),
   );
 }

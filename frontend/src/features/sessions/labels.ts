@@ -31,7 +31,7 @@ export function stateLabel({ state, outcome }: Pick<Session, 'state' | 'outcome'
 }
 
 /** Return whether its work would be lost if it were stopped. */
-export const hasStarted = ({ state }: Pick<Session, 'state'>): boolean =>
+export const isUp = ({ state }: Pick<Session, 'state'>): boolean =>
   state === 'running' || state === 'suspended';
 
 /** Return JupyterLab's address, with the session's first notebook if it has one; null while it does

@@ -3,7 +3,7 @@
  * so it only fills in fields, which are validated like typed ones; following it starts nothing.
  * Pure.
  */
-import type { SessionRequest, SomeResources } from '@/api/types';
+import type { ResourceRequest, SessionRequest } from '@/api/types';
 
 const TEXTS = ['partition', 'gpu_type', 'account', 'qos'] as const;
 const NUMBERS = ['gpus', 'cpus', 'memory_gb', 'time_limit_minutes'] as const;
@@ -45,7 +45,7 @@ export function readStartLink(search: Record<string, unknown>): StartLink {
 }
 
 /** Return the resources in a link; null if it has none. */
-export function linkResources(link: StartLink): SomeResources | null {
+export function linkResources(link: StartLink): ResourceRequest | null {
   const { environment: _, starter: __, ...resources } = link;
   return Object.keys(resources).length === 0 ? null : resources;
 }

@@ -1,12 +1,12 @@
 import type { Cluster } from '@/api/types';
-import type { Purpose } from './completion';
 import { PartitionWaits } from './PartitionWaits';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
+import type { Purpose } from './resolveResources';
 import { TypeWaits } from './TypeWaits';
 
 interface Props {
   cluster: Cluster;
-  values: ResourceValues;
+  values: ResourceFormValues;
   purpose: Purpose | undefined;
   /** whether no other part of the form shows the wait for each GPU type */
   withTypes?: boolean;

@@ -5,7 +5,7 @@ import { memoryText } from '@/lib/sizes';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { useGpuFigures } from './gpuFigures';
 import { findPartition } from './outlook';
-import type { ResourceErrors, ResourceValues } from './requestedResources';
+import type { ResourceErrors, ResourceFormValues } from './requestedResources';
 import classes from './StartPage.module.css';
 import { useWaits } from './useWaits';
 
@@ -14,9 +14,9 @@ const ANY = '(any)';
 interface Props {
   cluster: Cluster;
   environment: Environment | undefined;
-  values: ResourceValues;
+  values: ResourceFormValues;
   fieldErrors: ResourceErrors;
-  onChange: (values: ResourceValues) => void;
+  onChange: (values: ResourceFormValues) => void;
 }
 
 /** The partition's GPU types, with their memory, free GPUs and benchmark results. */

@@ -1,15 +1,15 @@
 import { t } from '@lingui/core/macro';
 import type { Cluster } from '@/api/types';
-import type { Purpose } from './completion';
 import { gpuTypesOf } from './outlook';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
+import type { Purpose } from './resolveResources';
 import { useWaits } from './useWaits';
 import { WaitList } from './WaitList';
 import { inPartition } from './waits';
 
 interface Props {
   cluster: Cluster;
-  values: ResourceValues;
+  values: ResourceFormValues;
   purpose: Purpose | undefined;
 }
 

@@ -8,7 +8,7 @@ import classes from './StartPage.module.css';
 import { useWaits } from './useWaits';
 import type { Offer } from './values';
 
-export const OWN = '(own)';
+export const CUSTOM = '(own)';
 
 interface Props {
   offers: readonly Offer[];
@@ -52,9 +52,9 @@ export function ResourceChoice({ offers, cluster, environment, chosen, onChoose 
       })}
       <ChoiceCard
         group="preset"
-        value={OWN}
+        value={CUSTOM}
         title={t`Custom`}
-        checked={chosen === OWN}
+        checked={chosen === CUSTOM}
         onChoose={onChoose}
       >
         <span>

@@ -7,15 +7,15 @@ import { minutesAsTime } from '@/lib/time';
 import { NumberField } from '@/ui/NumberField';
 import type { Unit } from '@/ui/numbers';
 import { findPartition, gpuTypesOf } from './outlook';
-import type { ResourceErrors, ResourceValues } from './requestedResources';
+import type { ResourceErrors, ResourceFormValues } from './requestedResources';
 import classes from './StartPage.module.css';
 import { hoursToMinutes, minutesToHours } from './values';
 
 interface Props {
   cluster: Cluster;
-  values: ResourceValues;
+  values: ResourceFormValues;
   fieldErrors: ResourceErrors;
-  onChange: (values: ResourceValues) => void;
+  onChange: (values: ResourceFormValues) => void;
   /** omits the GPU type, which another part of the form shows in more detail */
   withoutGpuType?: boolean;
   /** the number of nodes, each with these resources; absent for sessions */
@@ -36,7 +36,7 @@ function partitionLabel({ name, gpus }: Cluster['partitions'][number]): string {
 
 export function ResourceFields(props: Props) {
   const { cluster, values, fieldErrors, onChange, nodes } = props;
-  const set = (change: Partial<ResourceValues>): void => onChange({ ...values, ...change });
+  const set = (change: Partial<ResourceFormValues>): void => onChange({ ...values, ...change });
   const partition = findPartition(cluster, values.partition);
   const types = partition ? gpuTypesOf(partition) : [];
   const known = values.gpu_type === null || types.includes(values.gpu_type);

@@ -129,7 +129,7 @@ function ResourceSection({ start }: { start: StartFormState }) {
           onChoose={start.choosePreset}
         />
       )}
-      {start.ownNumbers && (
+      {start.isCustom && (
         <>
           <ResourceFields
             cluster={cluster}

@@ -1,17 +1,17 @@
 import { Trans } from '@lingui/react/macro';
-import type { Cluster, Environment, Resources } from '@/api/types';
+import type { Cluster, Environment, ResolvedResources } from '@/api/types';
 import { StartEstimate } from '@/features/estimates/StartEstimate';
 import { OUTLOOK_TEXT, outlook } from './outlook';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
 import classes from './StartPage.module.css';
 import { toResources } from './values';
 
 interface Props {
-  values: ResourceValues;
+  values: ResourceFormValues;
   cluster: Cluster;
   environment: Environment | undefined;
   possible: boolean;
-  onChoose: (resources: Resources) => void;
+  onChoose: (resources: ResolvedResources) => void;
 }
 
 /** The expected start. Slurm estimates it only if the request would wait in the queue. */

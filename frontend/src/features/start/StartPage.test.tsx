@@ -6,7 +6,7 @@ import { isLoading, names, textOf, withRole } from '@/testing/markup';
 import { ErrorAnswer, page } from '@/testing/page';
 import { answers, FULL } from '@/testing/recorded';
 
-type Completion = components['schemas']['CompletionOut'];
+type ResolvedRequests = components['schemas']['CompletionOut'];
 
 describe('the page where sessions start', () => {
   it('has a card for each environment and each preset', async () => {
@@ -54,9 +54,9 @@ describe('the page where sessions start', () => {
   });
 
   it('shows the errors that the portal would return', async () => {
-    const complete = answers['/resources'] as (body: unknown) => Completion;
+    const complete = answers['/resources'] as (body: unknown) => ResolvedRequests;
     const errorsOf = (field: string) => [{ field, message: `No ${field}.` }];
-    const refused = (body: unknown): Completion => ({
+    const refused = (body: unknown): ResolvedRequests => ({
       errors: errorsOf('name'),
       items: complete(body).items.map((item) => ({ ...item, errors: errorsOf('resources.cpus') })),
     });

@@ -7,7 +7,7 @@ import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartOver } from '@/ui/RestoredForm';
 import { generalMessage } from './formErrors';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
 import { SaveSetup } from './SaveSetup';
 import { StartOutlook } from './StartOutlook';
 import classes from './StartPage.module.css';
@@ -91,5 +91,5 @@ export function StartBar({ start, busy }: Props) {
 }
 
 /** Return a name for a setup, as in "PyTorch, 1 v100 GPU". */
-const suggestedName = (title: string, { gpus, gpu_type }: ResourceValues): string =>
+const suggestedName = (title: string, { gpus, gpu_type }: ResourceFormValues): string =>
   `${title}, ${gpuText({ gpus, gpu_type })}`.slice(0, 60);

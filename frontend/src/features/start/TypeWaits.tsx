@@ -1,14 +1,14 @@
 import { t } from '@lingui/core/macro';
 import type { Cluster } from '@/api/types';
-import type { Purpose } from './completion';
 import { findPartition, gpuTypesOf } from './outlook';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
+import type { Purpose } from './resolveResources';
 import { useWaits } from './useWaits';
 import { WaitList } from './WaitList';
 
 interface Props {
   cluster: Cluster;
-  values: ResourceValues;
+  values: ResourceFormValues;
   purpose: Purpose | undefined;
 }
 

@@ -1,5 +1,5 @@
 /** The user's last choice on the start page, stored by username in this browser only. */
-import { type ExplicitResources, isExplicitResources } from './requestedResources';
+import { isResourceOverrides, type ResourceOverrides } from './requestedResources';
 
 const keyOf = (username: string): string => `portal.last-start ${username}`;
 
@@ -7,7 +7,7 @@ export interface LastStart {
   environment: string | null;
   /** null for the user's own numbers */
   preset: string | null;
-  own: ExplicitResources | null;
+  own: ResourceOverrides | null;
 }
 
 const NOTHING: LastStart = { environment: null, preset: null, own: null };
@@ -17,7 +17,7 @@ export function loadLastStart(username: string): LastStart {
     const value: unknown = JSON.parse(window.localStorage.getItem(keyOf(username)) ?? 'null');
     if (typeof value !== 'object' || value === null) return NOTHING;
     const last: LastStart = { ...NOTHING, ...value };
-    return { ...last, own: isExplicitResources(last.own) ? last.own : null };
+    return { ...last, own: isResourceOverrides(last.own) ? last.own : null };
   } catch {
     return NOTHING; // storage is disabled, or an older version wrote it
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Cluster, Partition } from '@/api/types';
 import { cluster as recorded } from '@/testing/answers/cluster';
 import { outlook } from './outlook';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
 
 const gpu: Partition = {
   name: 'gpu',
@@ -25,7 +25,7 @@ const cluster: Cluster = {
   partitions: [gpu, { ...gpu, name: 'old', state: 'DOWN' }],
 };
 
-const values = (over: Partial<ResourceValues> = {}): ResourceValues => ({
+const values = (over: Partial<ResourceFormValues> = {}): ResourceFormValues => ({
   partition: 'gpu',
   gpus: 1,
   gpu_type: 'v100',

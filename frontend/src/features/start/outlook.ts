@@ -1,7 +1,7 @@
 /** Prediction whether a request would start immediately, from the last cluster snapshot. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Cluster, Partition } from '@/api/types';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
 
 type Size = Partition['largest'][number];
 
@@ -11,7 +11,7 @@ function gpusOf({ gpus }: Size, type: string | null): number {
   return Object.values(gpus).reduce((sum, count) => sum + count, 0);
 }
 
-const fits = ({ gpus, gpu_type, cpus, memory_gb }: ResourceValues, size: Size): boolean =>
+const fits = ({ gpus, gpu_type, cpus, memory_gb }: ResourceFormValues, size: Size): boolean =>
   gpusOf(size, gpu_type) >= (gpus ?? 0) &&
   size.cpus >= (cpus ?? 1) &&
   size.memory_gb >= (memory_gb ?? 0);
@@ -28,7 +28,7 @@ export const gpuTypesOf = (partition: Partition): string[] =>
 export type Outlook = 'now' | 'wait' | 'down';
 
 /** Return whether a request would start immediately; `down` if no node that fits it is in service. */
-export function outlook(values: ResourceValues, cluster: Cluster): Outlook {
+export function outlook(values: ResourceFormValues, cluster: Cluster): Outlook {
   const partition = findPartition(cluster, values.partition);
   if (partition === undefined || !/^up$/i.test(partition.state)) return 'down';
   if (!partition.largest.some((size) => fits(values, size))) return 'down';

@@ -1,15 +1,15 @@
 /** Resources that a form requests: only explicit fields; the portal completes the others. Pure. */
 import { t } from '@lingui/core/macro';
-import type { SomeResources } from '@/api/types';
+import type { ResourceRequest } from '@/api/types';
 import { isNumber, isRecordOf, isText } from '@/lib/drafts';
 
 /** Resources that were set explicitly; null is a field that was emptied. */
-export type ExplicitResources = {
-  [K in keyof SomeResources]?: SomeResources[K] | null;
+export type ResourceOverrides = {
+  [K in keyof ResourceRequest]?: ResourceRequest[K] | null;
 };
 
 /** A form's values. Numbers are null while their field is empty. */
-export interface ResourceValues {
+export interface ResourceFormValues {
   partition: string | null;
   gpus: number | null;
   gpu_type: string | null;
@@ -18,10 +18,10 @@ export interface ResourceValues {
   time_limit_minutes: number | null;
 }
 
-export type ResourceErrors = Partial<Record<keyof ResourceValues | 'nodes', string>>;
+export type ResourceErrors = Partial<Record<keyof ResourceFormValues | 'nodes', string>>;
 
 /** Return errors for missing numbers; the portal validates the rest. `nodes` if there is a field. */
-export function checkEmpty(values: ResourceValues & { nodes?: number | null }): ResourceErrors {
+export function checkEmpty(values: ResourceFormValues & { nodes?: number | null }): ResourceErrors {
   const { nodes, gpus, cpus, memory_gb, time_limit_minutes } = values;
   const numbers = Object.entries({ nodes, gpus, cpus, memory_gb, time_limit_minutes });
   const empty = numbers.filter(([, value]) => value === null);
@@ -29,21 +29,21 @@ export function checkEmpty(values: ResourceValues & { nodes?: number | null }): 
 }
 
 /** `base` comes from a preset, a setup, a link or an earlier job, `typed` from the user. */
-export interface RequestedResources {
-  base: ExplicitResources;
-  typed: ExplicitResources;
+export interface ResourceSources {
+  base: ResourceOverrides;
+  typed: ResourceOverrides;
 }
 
 const isValue = (value: unknown): value is string | number | null =>
   value === null || isText(value) || isNumber(value);
 
 /** Return whether a value of a stored draft is valid. */
-export const isExplicitResources = (value: unknown): value is ExplicitResources =>
+export const isResourceOverrides = (value: unknown): value is ResourceOverrides =>
   isRecordOf(isValue)(value);
 
 /** Merge both sources. A partition chosen for work without GPUs is dropped once GPUs are requested,
  * and the reverse: unless the user sets one, the portal chooses another. */
-export function toExplicitResources({ base, typed }: RequestedResources): ExplicitResources {
+export function toResourceOverrides({ base, typed }: ResourceSources): ResourceOverrides {
   const merged = { ...base, ...typed };
   if (base.gpus == null || typed.gpus == null || 'partition' in typed) return merged;
   if (base.gpus > 0 === typed.gpus > 0) return merged;

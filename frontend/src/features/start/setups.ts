@@ -1,7 +1,7 @@
 /** Setups: saved and recently used session configurations. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
-import type { Session, SessionRequest, Setup, SomeResources, UsedSetup } from '@/api/types';
+import type { ResourceRequest, Session, SessionRequest, Setup, UsedSetup } from '@/api/types';
 import { isOver } from '@/features/sessions/actions';
 import { sendOnce } from '@/lib/idempotency';
 import { queryClient } from '@/lib/queries';
@@ -51,7 +51,7 @@ function sendStart(path: { setup_id: string }, key: string): Promise<Session> {
 
 export async function startSetup(id: string): Promise<Session> {
   const session = await sendOnce(['setup', id], () => ({ setup_id: id }), sendStart, { isOver });
-  liveStore.answered(session);
+  liveStore.sessionAnswered(session);
   void setupsChanged();
   return session;
 }
@@ -65,7 +65,7 @@ const COMPARED = [
   'time_limit_minutes',
 ] as const;
 
-const sameResources = (a: SomeResources, b: SomeResources): boolean =>
+const sameResources = (a: ResourceRequest, b: ResourceRequest): boolean =>
   COMPARED.every((key) => (a[key] ?? null) === (b[key] ?? null));
 
 /** Return the used setups that are not saved. */

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type FieldError, fieldMessage, messageAt } from '@/api/problem';
-import type { Cluster, Environment, Preset, SessionRequest, SomeResources } from '@/api/types';
+import type { Cluster, Environment, Preset, ResourceRequest, SessionRequest } from '@/api/types';
 import { myLimitsQuery } from '@/features/limits/queries';
 import { linkResources, type StartLink } from '@/features/sessions/startLink';
 import { translate } from '@/i18n/translate';
@@ -11,27 +11,27 @@ import { useAnswer } from '@/lib/useAnswer';
 import { type FormDraft, useDraftField, useFormDraft } from '@/lib/useFormDraft';
 import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
-import { completionQuery } from './completion';
 import { firstAvailable, missingText, type RequestedEnvironment } from './environments';
 import { resourceErrorsOf, toResourceErrors } from './formErrors';
 import { type LastStart, loadLastStart, saveLastStart } from './lastStart';
-import { OWN } from './ResourceChoice';
+import { CUSTOM } from './ResourceChoice';
 import {
   changesOf,
   checkEmpty,
-  type ExplicitResources,
-  isExplicitResources,
-  type RequestedResources,
+  isResourceOverrides,
   type ResourceErrors,
-  type ResourceValues,
-  toExplicitResources,
+  type ResourceFormValues,
+  type ResourceOverrides,
+  type ResourceSources,
+  toResourceOverrides,
 } from './requestedResources';
+import { resolvedResourcesQuery } from './resolveResources';
 import { firstPreset, type Offer, toResources, toValues } from './values';
 
 /** Values that fill in the form, of a saved setup. */
 export interface InitialValues {
   environment: string;
-  resources: SomeResources;
+  resources: ResourceRequest;
 }
 
 export interface StartFormState {
@@ -42,14 +42,14 @@ export interface StartFormState {
   /** why the environment that a link or a setup requests is not chosen */
   missing: string | null;
   chooseEnvironment: (name: string) => void;
-  /** the chosen preset's name, or OWN */
+  /** the chosen preset's name, or CUSTOM */
   preset: string;
   choosePreset: (name: string) => void;
-  ownNumbers: boolean;
-  values: ResourceValues;
-  setValues: (values: ResourceValues) => void;
+  isCustom: boolean;
+  values: ResourceFormValues;
+  setValues: (values: ResourceFormValues) => void;
   /** replaces the resources by these, as own numbers */
-  setOwnResources: (resources: SomeResources) => void;
+  setOwnResources: (resources: ResourceRequest) => void;
   /** replaces environment and resources by those of a saved setup */
   fillIn: (values: InitialValues) => void;
   fieldErrors: ResourceErrors;
@@ -76,7 +76,7 @@ export interface StartFormState {
 }
 
 /** Resources without a field in the form, which a setup may set. */
-type AccountAndQos = Pick<SomeResources, 'account' | 'qos'>;
+type AccountAndQos = Pick<ResourceRequest, 'account' | 'qos'>;
 
 const isAccountAndQos: (value: unknown) => value is AccountAndQos = isRecordOf(isText);
 
@@ -86,7 +86,7 @@ function useCluster(): Cluster {
   return cluster;
 }
 
-const accountAndQosOf = ({ account, qos }: SomeResources): AccountAndQos => ({
+const accountAndQosOf = ({ account, qos }: ResourceRequest): AccountAndQos => ({
   ...(account ? { account } : {}),
   ...(qos ? { qos } : {}),
 });
@@ -115,29 +115,29 @@ interface ResourcesState {
   /** the presets that the portal has completed for this environment */
   offers: readonly Offer[];
   preset: Preset | undefined;
-  values: ResourceValues;
+  values: ResourceFormValues;
   /** the portal's last answer: the errors of the numbers and of the session's name */
   errors: readonly FieldError[];
   /** whether that answer is about exactly these values */
   current: boolean;
   /** the explicit fields, without those that the portal has completed */
-  explicit: ExplicitResources;
+  explicit: ResourceOverrides;
   accountAndQos: AccountAndQos;
   /** the choice to remember for the next start */
   chosen: Pick<LastStart, 'preset' | 'own'>;
   choosePreset: (name: string) => void;
-  setOwn: (values: ResourceValues) => void;
+  setOwn: (values: ResourceFormValues) => void;
   /** replaces the resources by these, as own numbers */
-  setOwnResources: (resources: ExplicitResources) => void;
+  setOwnResources: (resources: ResourceOverrides) => void;
   /** the same, with account and QOS */
-  setAll: (resources: SomeResources) => void;
+  setAll: (resources: ResourceRequest) => void;
   /** asks the portal again */
   outdate: () => void;
 }
 
-const isRequestedResources = isLike<RequestedResources>({
-  base: isExplicitResources,
-  typed: isExplicitResources,
+const isResourceSources = isLike<ResourceSources>({
+  base: isResourceOverrides,
+  typed: isResourceOverrides,
 });
 
 /** Return the values of the form's resource fields. */
@@ -146,14 +146,14 @@ const formResourcesOf = ({
   qos: __,
   nodes: ___,
   ...resources
-}: ExplicitResources): ExplicitResources =>
+}: ResourceOverrides): ResourceOverrides =>
   Object.fromEntries(Object.entries(resources).filter(([, value]) => value != null));
 
 /** Keep the resources: a preset of the site, or own numbers; null until the portal answers. */
 function useResources(
   environment: Environment | undefined,
   sessionName: string,
-  fromLink: SomeResources | null,
+  fromLink: ResourceRequest | null,
   last: LastStart,
   draft: FormDraft,
 ): { resources: ResourcesState | null; failure: Error | null; retry: () => void } {
@@ -161,14 +161,14 @@ function useResources(
   const [chosen, choose] = useDraftField<string | null>(
     draft,
     'preset',
-    () => (fromLink !== null || (last.own && last.preset === null) ? OWN : last.preset),
+    () => (fromLink !== null || (last.own && last.preset === null) ? CUSTOM : last.preset),
     isText,
   );
-  const [own, setOwn] = useDraftField<RequestedResources>(
+  const [own, setOwn] = useDraftField<ResourceSources>(
     draft,
     'own',
     () => ({ base: formResourcesOf(fromLink ?? last.own ?? {}), typed: {} }),
-    isRequestedResources,
+    isResourceSources,
   );
   const [accountAndQos, setAccountAndQos] = useDraftField<AccountAndQos>(
     draft,
@@ -179,12 +179,12 @@ function useResources(
   const { presets } = cluster;
   const purpose = environment === undefined ? {} : { environment: environment.name };
   const requests = [
-    toExplicitResources(own),
+    toResourceOverrides(own),
     ...presets.map(({ resources }) => formResourcesOf(resources)),
   ];
   const { answer, current, failure, outdate } = useAnswer(
     { requests, name: sessionName || null },
-    ({ requests, name }) => completionQuery(purpose, requests, name),
+    ({ requests, name }) => resolvedResourcesQuery(purpose, requests, name),
   );
   const [completedOwn, ...completedPresets] = answer?.items ?? [];
   if (answer === undefined || completedOwn === undefined)
@@ -197,14 +197,14 @@ function useResources(
     return [{ preset, values, problem: translate(completed.errors[0]?.message) }];
   });
   const offer =
-    chosen === OWN || environment === undefined
+    chosen === CUSTOM || environment === undefined
       ? undefined
       : firstPreset(offers, environment, chosen);
   const values =
-    offer?.values ?? toValues(completedOwn.resources, toExplicitResources(own), cluster);
-  const setOwnResources = (resources: ExplicitResources): void => {
+    offer?.values ?? toValues(completedOwn.resources, toResourceOverrides(own), cluster);
+  const setOwnResources = (resources: ResourceOverrides): void => {
     setOwn({ base: formResourcesOf(resources), typed: {} });
-    choose(OWN);
+    choose(CUSTOM);
   };
   const resources: ResourcesState = {
     offers,
@@ -212,17 +212,17 @@ function useResources(
     values,
     errors: [...(offer ? [] : completedOwn.errors), ...answer.errors],
     current,
-    explicit: offer ? formResourcesOf(offer.preset.resources) : toExplicitResources(own),
+    explicit: offer ? formResourcesOf(offer.preset.resources) : toResourceOverrides(own),
     accountAndQos,
     chosen: {
       preset: offer?.preset.name ?? null,
       own:
         Object.keys(own.base).length + Object.keys(own.typed).length > 0
-          ? toExplicitResources(own)
+          ? toResourceOverrides(own)
           : null,
     },
     choosePreset: (name) => {
-      if (name === OWN) setOwnResources(values);
+      if (name === CUSTOM) setOwnResources(values);
       else choose(name);
     },
     setOwn: (next) =>
@@ -300,12 +300,12 @@ export function useStartForm(
     environment,
     missing: missingText(environments, requested),
     chooseEnvironment: change(setEnvironmentName),
-    preset: preset?.name ?? OWN,
+    preset: preset?.name ?? CUSTOM,
     choosePreset: change(resources.choosePreset),
-    ownNumbers: preset === undefined,
+    isCustom: preset === undefined,
     values,
     setValues: change(resources.setOwn),
-    setOwnResources: change((own: SomeResources) => resources.setOwnResources(own)),
+    setOwnResources: change((own: ResourceRequest) => resources.setOwnResources(own)),
     fillIn: change((values: InitialValues) => {
       const chosen = firstAvailable(environments, values.environment, environmentName);
       resources.setAll(values.resources);

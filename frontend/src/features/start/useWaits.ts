@@ -2,8 +2,8 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { Cluster } from '@/api/types';
 import { choicesQuery } from '@/features/estimates/queries';
-import type { Purpose } from './completion';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
+import type { Purpose } from './resolveResources';
 import { toResources } from './values';
 import { choicesToAsk, waitTexts } from './waits';
 
@@ -12,7 +12,7 @@ const TYPED_MS = 700;
 /** Return the expected wait of each choice, as text: those that must wait are estimated by Slurm, in
  * one request, once their purpose is known. */
 export function useWaits(
-  choices: readonly ResourceValues[],
+  choices: readonly ResourceFormValues[],
   cluster: Cluster,
   purpose: Purpose | undefined,
 ): string[] {

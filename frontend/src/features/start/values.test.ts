@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '@/api/problem';
-import type { Cluster, Environment, Preset, Resources } from '@/api/types';
+import type { Cluster, Environment, Preset, ResolvedResources } from '@/api/types';
 import { cluster as recorded } from '@/testing/answers/cluster';
 import { generalMessage, resourceErrorsOf } from './formErrors';
 import {
@@ -27,7 +27,7 @@ const small = preset('small', { gpus: 0, cpus: 1, memory_gb: 2, time_limit_minut
 const oneGpu = preset('one', { gpus: 1, cpus: 2, memory_gb: 4, time_limit_minutes: 60 });
 const huge = preset('huge', { gpus: 16, cpus: 2, memory_gb: 4, time_limit_minutes: 60 });
 
-const COMPLETED: Resources = {
+const COMPLETED: ResolvedResources = {
   partition: null,
   nodes: 1,
   gpus: 0,
@@ -42,7 +42,7 @@ const COMPLETED: Resources = {
 /** A preset as the portal completes it. */
 const offer = (preset: Preset, problem?: string): Offer => ({
   preset,
-  values: toValues({ ...COMPLETED, ...preset.resources } as Resources, {}, cluster),
+  values: toValues({ ...COMPLETED, ...preset.resources } as ResolvedResources, {}, cluster),
   problem,
 });
 const offers = [offer(huge, 'No node has more than 4 GPUs.'), offer(oneGpu), offer(small)];

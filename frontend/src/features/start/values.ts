@@ -1,19 +1,19 @@
 /** Conversion between completed resources and a form's values. Pure. */
 import { t } from '@lingui/core/macro';
-import type { Cluster, Environment, Preset, Resources, SessionRequest } from '@/api/types';
+import type { Cluster, Environment, Preset, ResolvedResources, SessionRequest } from '@/api/types';
 import { resourceTexts } from '@/lib/resourceLabels';
 import { findPartition } from './outlook';
-import type { ExplicitResources, ResourceValues } from './requestedResources';
+import type { ResourceFormValues, ResourceOverrides } from './requestedResources';
 
 /** Shown if the site leaves the memory to Slurm: the field needs a number. */
 const DEFAULT_MEMORY_GB = 4;
 
 /** Return the values: explicit fields unchanged, emptied ones included, and the others as completed. */
 export function toValues(
-  completed: Resources,
-  explicit: ExplicitResources,
+  completed: ResolvedResources,
+  explicit: ResourceOverrides,
   cluster: Cluster,
-): ResourceValues {
+): ResourceFormValues {
   const { partition, gpus, gpu_type, cpus, memory_gb, time_limit_minutes } = {
     ...completed,
     memory_gb: completed.memory_gb ?? DEFAULT_MEMORY_GB,
@@ -29,7 +29,7 @@ export function toValues(
   };
 }
 
-export function toResources(values: ResourceValues): SessionRequest['resources'] {
+export function toResources(values: ResourceFormValues): SessionRequest['resources'] {
   const { gpus, gpu_type } = values;
   return { ...values, gpu_type: gpus ? gpu_type : null };
 }
@@ -40,17 +40,17 @@ export const isComplete = ({
   cpus,
   memory_gb,
   time_limit_minutes,
-}: ResourceValues): boolean =>
+}: ResourceFormValues): boolean =>
   [gpus, cpus, memory_gb, time_limit_minutes].every((number) => number !== null);
 
 /** Return the resources as text, as in "1 v100 GPU · 2 CPUs · 4 GB · 4 h". */
-export const valuesText = (values: ResourceValues): string =>
+export const valuesText = (values: ResourceFormValues): string =>
   isComplete(values) ? resourceTexts(values).join(' · ') : t`Some values are still missing.`;
 
 /** A preset, completed for the chosen environment. */
 export interface Offer {
   preset: Preset;
-  values: ResourceValues;
+  values: ResourceFormValues;
   /** why it can't be started */
   problem: string | undefined;
 }

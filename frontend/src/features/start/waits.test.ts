@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Cluster, Partition } from '@/api/types';
 import { cluster as recorded } from '@/testing/answers/cluster';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
 import { choicesToAsk, inPartition, waitTexts } from './waits';
 
 const cluster: Cluster = { ...recorded, stale_since: null };
-const small: ResourceValues = {
+const small: ResourceFormValues = {
   partition: null,
   gpus: 0,
   gpu_type: null,
@@ -13,7 +13,7 @@ const small: ResourceValues = {
   memory_gb: 1,
   time_limit_minutes: 60,
 };
-const huge: ResourceValues = { ...small, cpus: 4000 };
+const huge: ResourceFormValues = { ...small, cpus: 4000 };
 const choices = [small, huge, { ...huge, cpus: 3999 }];
 const at = (seconds: number | null) => ({ start_at: null, seconds });
 

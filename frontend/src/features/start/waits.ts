@@ -3,23 +3,23 @@ import { t } from '@lingui/core/macro';
 import type { ChoiceEstimate, Cluster, Partition } from '@/api/types';
 import { duration } from '@/lib/time';
 import { gpuTypesOf, outlook } from './outlook';
-import type { ResourceValues } from './requestedResources';
+import type { ResourceFormValues } from './requestedResources';
 
 /** The portal's limit for one request. */
 const MAX_CHOICES = 8;
 const IMMEDIATE_S = 60;
 
 /** Return the values in another partition, with any type of GPU where that has not the chosen one. */
-export function inPartition(values: ResourceValues, partition: Partition): ResourceValues {
+export function inPartition(values: ResourceFormValues, partition: Partition): ResourceFormValues {
   const hasType = values.gpu_type === null || gpuTypesOf(partition).includes(values.gpu_type);
   return { ...values, partition: partition.name, gpu_type: hasType ? values.gpu_type : null };
 }
 
 /** Return the drafts that Slurm is asked about: those that don't start immediately. */
 export const choicesToAsk = (
-  choices: readonly ResourceValues[],
+  choices: readonly ResourceFormValues[],
   cluster: Cluster,
-): ResourceValues[] =>
+): ResourceFormValues[] =>
   cluster.stale_since !== null
     ? []
     : choices.filter((values) => outlook(values, cluster) !== 'now').slice(0, MAX_CHOICES);
@@ -27,7 +27,7 @@ export const choicesToAsk = (
 /** Return a text for each choice. `estimates` are those of `choicesToAsk`; undefined until they have
  * arrived. */
 export function waitTexts(
-  choices: readonly ResourceValues[],
+  choices: readonly ResourceFormValues[],
   cluster: Cluster,
   estimates: readonly ChoiceEstimate[] | undefined,
 ): string[] {

@@ -2,12 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Suspense } from 'react';
 import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
-import type { Purpose } from '@/features/start/completion';
 import { ResourceFields } from '@/features/start/ResourceFields';
 import type { ResourceErrors } from '@/features/start/requestedResources';
+import type { Purpose } from '@/features/start/resolveResources';
 import classes from '@/features/start/StartPage.module.css';
 import { lazyPart } from '@/ui/lazyPart';
-import type { JobResourceValues } from './request';
+import type { JobResourceFormValues } from './request';
 
 const ChoiceWaits = lazyPart(
   async () => (await import('@/features/start/ChoiceWaits')).ChoiceWaits,
@@ -16,9 +16,9 @@ const ChoiceWaits = lazyPart(
 interface Props {
   cluster: Cluster;
   purpose: Purpose;
-  values: JobResourceValues;
+  values: JobResourceFormValues;
   fieldErrors: ResourceErrors;
-  onChange: (values: JobResourceValues) => void;
+  onChange: (values: JobResourceFormValues) => void;
 }
 
 export function JobResources({ cluster, purpose, values, fieldErrors, onChange }: Props) {

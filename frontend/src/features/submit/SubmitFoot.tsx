@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { StartEstimate } from '@/features/estimates/StartEstimate';
-import type { Purpose } from '@/features/start/completion';
+import type { Purpose } from '@/features/start/resolveResources';
 import type { FormDraft } from '@/lib/useFormDraft';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';

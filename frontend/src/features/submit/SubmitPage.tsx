@@ -15,7 +15,7 @@ import {
   templateQuery,
   templatesQuery,
 } from '@/features/jobs/queries';
-import { completionQuery } from '@/features/start/completion';
+import { resolvedResourcesQuery } from '@/features/start/resolveResources';
 import startClasses from '@/features/start/StartPage.module.css';
 import { translateExact } from '@/i18n/translate';
 import { refetchFailed } from '@/lib/queries';
@@ -264,7 +264,7 @@ interface FromScriptProps extends FromProps {
 function FromScript({ cluster, from, imported, isImported, fileButton }: FromScriptProps) {
   const environments = useQuery(environmentsQuery);
   const { data, error } = environments;
-  const defaults = useQuery(completionQuery({}, [{}]));
+  const defaults = useQuery(resolvedResourcesQuery({}, [{}]));
   const [round, setRound] = useState(0);
   const failure = (data ? null : error) ?? (defaults.data ? null : defaults.error);
   if (failure)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '@/api/problem';
-import type { Cluster, Resources, Template } from '@/api/types';
+import type { Cluster, ResolvedResources, Template } from '@/api/types';
 import { assignErrors, toJobResources, toJobValues } from './request';
 import { findTemplates } from './templates';
 
@@ -9,7 +9,7 @@ const cluster = {
 } as unknown as Cluster;
 
 const requested = { nodes: 2, gpus: 4, cpus: 2, memory_gb: 4, time_limit_minutes: 60 };
-const COMPLETED: Resources = {
+const COMPLETED: ResolvedResources = {
   ...requested,
   partition: 'all',
   gpu_type: null,

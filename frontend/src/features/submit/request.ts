@@ -1,19 +1,19 @@
 /** A job's resources in the form, and the mapping of errors to fields. Pure. */
 import { ApiError, errorMessage } from '@/api/problem';
-import type { Cluster, JobRequest, Resources } from '@/api/types';
+import type { Cluster, JobRequest, ResolvedResources } from '@/api/types';
 import { RESOURCE_FIELDS } from '@/features/start/formErrors';
 import type {
-  ExplicitResources,
   ResourceErrors,
-  ResourceValues,
+  ResourceFormValues,
+  ResourceOverrides,
 } from '@/features/start/requestedResources';
 import { toResources, toValues } from '@/features/start/values';
 import { joinSentences } from '@/i18n/lists';
 import { translate } from '@/i18n/translate';
 
 /** The resources of each node, and the job's others; account and QOS are those of an earlier job. */
-export interface JobResourceValues {
-  node: ResourceValues;
+export interface JobResourceFormValues {
+  node: ResourceFormValues;
   nodes: number | null;
   account: string | null;
   qos: string | null;
@@ -21,10 +21,10 @@ export interface JobResourceValues {
 
 /** Return the form's values. They have account and QOS only if they are explicit, not the site's defaults. */
 export function toJobValues(
-  completed: Resources,
-  explicit: ExplicitResources,
+  completed: ResolvedResources,
+  explicit: ResourceOverrides,
   cluster: Cluster,
-): JobResourceValues {
+): JobResourceFormValues {
   const { nodes } = { ...completed, ...explicit };
   return {
     node: toValues(completed, explicit, cluster),
@@ -35,12 +35,12 @@ export function toJobValues(
 }
 
 /** Return all fields in one object, as the API names them. */
-export const flattenValues = ({ node, ...others }: JobResourceValues): ExplicitResources => ({
+export const flattenValues = ({ node, ...others }: JobResourceFormValues): ResourceOverrides => ({
   ...node,
   ...others,
 });
 
-export function toJobResources({ node, nodes, account, qos }: JobResourceValues) {
+export function toJobResources({ node, nodes, account, qos }: JobResourceFormValues) {
   return { ...toResources(node), nodes, account, qos } satisfies JobRequest['resources'];
 }
 

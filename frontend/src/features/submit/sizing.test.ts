@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Cluster, Resources, Sizing } from '@/api/types';
+import type { Cluster, ResolvedResources, Sizing } from '@/api/types';
 import { toJobValues } from './request';
 import { hasOtherShape, isSized, suggestedFields, withSuggestions } from './sizing';
 import { fieldsText, hintTexts } from './sizingTexts';
@@ -8,7 +8,7 @@ const cluster = {
   partitions: [{ name: 'all', default: true }],
 } as unknown as Cluster;
 
-const RESOURCES: Resources = {
+const RESOURCES: ResolvedResources = {
   partition: 'all',
   nodes: 1,
   gpus: 0,

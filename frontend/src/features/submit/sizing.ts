@@ -1,22 +1,22 @@
 /** Resources suggested by the usage of earlier runs. Pure. */
 import { messageAt } from '@/api/problem';
 import type { Sizing } from '@/api/types';
-import type { Completed } from '@/features/start/completion';
-import type { ExplicitResources, ResourceValues } from '@/features/start/requestedResources';
-import type { JobResourceValues } from './request';
+import type { ResourceFormValues, ResourceOverrides } from '@/features/start/requestedResources';
+import type { ResolvedRequest } from '@/features/start/resolveResources';
+import type { JobResourceFormValues } from './request';
 
 export const SIZED = ['memory_gb', 'cpus', 'time_limit_minutes'] as const;
 export type Sized = (typeof SIZED)[number];
-export type SizedFields = Partial<Pick<ResourceValues, Sized>>;
+export type SizedFields = Partial<Pick<ResourceFormValues, Sized>>;
 
 /** The source of the resources that the suggestions replace. */
 export type ComparedWith = 'template' | 'job' | 'script';
 
 /** Return the requests to complete and validate: `base`, and one with the suggestions, if any. */
 export function withSuggestions(
-  base: ExplicitResources,
+  base: ResourceOverrides,
   sizing: Sizing | undefined,
-): ExplicitResources[] {
+): ResourceOverrides[] {
   const suggested = SIZED.map((field) => [field, sizing?.[field]?.suggested ?? null] as const);
   const present = suggested.filter(([, value]) => value !== null);
   return present.length === 0 ? [base] : [base, { ...base, ...Object.fromEntries(present) }];
@@ -25,8 +25,8 @@ export function withSuggestions(
 /** Return the suggestions that differ from `before` and that the portal accepts in `checked`. */
 export function suggestedFields(
   sizing: Sizing | undefined,
-  before: JobResourceValues,
-  checked: Completed | undefined,
+  before: JobResourceFormValues,
+  checked: ResolvedRequest | undefined,
 ): SizedFields {
   const accepted: SizedFields = {};
   for (const field of SIZED) {
@@ -39,9 +39,11 @@ export function suggestedFields(
   return accepted;
 }
 
-export const isSized = ({ node }: JobResourceValues, fields: SizedFields): boolean =>
+export const isSized = ({ node }: JobResourceFormValues, fields: SizedFields): boolean =>
   SIZED.every((field) => !(field in fields) || node[field] === fields[field]);
 
 /** Return whether GPUs or nodes differ from those of the earlier runs: usage may then, too. */
-export const hasOtherShape = (values: JobResourceValues, base: JobResourceValues): boolean =>
-  values.node.gpus !== base.node.gpus || values.nodes !== base.nodes;
+export const hasOtherShape = (
+  values: JobResourceFormValues,
+  base: JobResourceFormValues,
+): boolean => values.node.gpus !== base.node.gpus || values.nodes !== base.nodes;

@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Cluster, Resources, Sizing, SomeResources } from '@/api/types';
-import { completionQuery, type Purpose } from '@/features/start/completion';
+import type { Cluster, ResolvedResources, ResourceRequest, Sizing } from '@/api/types';
 import { toResourceErrors } from '@/features/start/formErrors';
 import {
   changesOf,
   checkEmpty,
-  type ExplicitResources,
-  isExplicitResources,
+  isResourceOverrides,
   type ResourceErrors,
-  toExplicitResources,
+  type ResourceOverrides,
+  toResourceOverrides,
 } from '@/features/start/requestedResources';
+import { type Purpose, resolvedResourcesQuery } from '@/features/start/resolveResources';
 import { orNull } from '@/lib/drafts';
 import { useAnswer } from '@/lib/useAnswer';
 import { type FormDraft, useDraftField } from '@/lib/useFormDraft';
-import { flattenValues, type JobResourceValues, toJobResources, toJobValues } from './request';
+import { flattenValues, type JobResourceFormValues, toJobResources, toJobValues } from './request';
 import {
   hasOtherShape,
   isSized,
@@ -23,10 +23,10 @@ import {
 } from './sizing';
 
 export interface ResourcesState {
-  values: JobResourceValues;
-  set: (values: JobResourceValues) => void;
+  values: JobResourceFormValues;
+  set: (values: JobResourceFormValues) => void;
   /** sets these fields only */
-  fill: (fields: ExplicitResources) => void;
+  fill: (fields: ResourceOverrides) => void;
   /** errors of the portal's last answer and of missing numbers */
   fieldErrors: ResourceErrors;
   /** whether that answer is to exactly these values */
@@ -34,9 +34,9 @@ export interface ResourcesState {
   /** nothing is missing, and the portal has not refused exactly these values */
   possible: boolean;
   /** the resources to submit */
-  requested: SomeResources;
+  requested: ResourceRequest;
   /** the same, without fields that the portal has completed */
-  explicit: SomeResources;
+  explicit: ResourceRequest;
   /** asks the portal again */
   outdate: () => void;
   sized: SizedState;
@@ -58,9 +58,9 @@ export interface SizedState {
 interface Initial {
   purpose: Purpose;
   /** the default resources */
-  defaults: Resources;
+  defaults: ResolvedResources;
   /** the resources of an earlier job */
-  earlier: Resources | undefined;
+  earlier: ResolvedResources | undefined;
   cluster: Cluster;
   /** the usage of earlier runs */
   sizing?: Sizing | undefined;
@@ -69,28 +69,28 @@ interface Initial {
   draft: FormDraft;
 }
 
-const NONE: ExplicitResources = {};
+const NONE: ResourceOverrides = {};
 
 /** Keep the resources in a job's form. */
 export function useResources(initial: Initial): ResourcesState {
   const { purpose, defaults, earlier, cluster, sizing, applySizing = false, draft } = initial;
   const base = earlier ?? NONE;
-  const completion = useQuery(completionQuery(purpose, withSuggestions(base, sizing)));
+  const completion = useQuery(resolvedResourcesQuery(purpose, withSuggestions(base, sizing)));
   const [completedBase, suggested] = completion.data?.items ?? [];
   const baseResources = completedBase?.resources ?? earlier ?? defaults;
   const before = toJobValues(baseResources, base, cluster);
   const fields = suggestedFields(sizing, before, suggested);
   // Until a field is changed, the form follows suggestions, which may arrive after it is shown.
-  const [own, setOwn] = useDraftField<ExplicitResources | null>(
+  const [own, setOwn] = useDraftField<ResourceOverrides | null>(
     draft,
     'resources',
     () => null,
-    orNull(isExplicitResources),
+    orNull(isResourceOverrides),
   );
   const typed = own ?? (applySizing ? fields : NONE);
-  const explicit = toExplicitResources({ base, typed });
+  const explicit = toResourceOverrides({ base, typed });
   const { answer, current, outdate } = useAnswer(explicit, (request) =>
-    completionQuery(purpose, [request]),
+    resolvedResourcesQuery(purpose, [request]),
   );
   const [completed] = answer?.items ?? [];
   const values = toJobValues(completed?.resources ?? baseResources, explicit, cluster);

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { Cluster, Environment, JobDetail, Resources, ScriptImport } from '@/api/types';
+import type { Cluster, Environment, JobDetail, ResolvedResources, ScriptImport } from '@/api/types';
 import { isText } from '@/lib/drafts';
 import { useDraftField, useFormDraft } from '@/lib/useFormDraft';
 import { toOptionalRequest, useOptionalFields } from './OptionalFields';
@@ -26,7 +26,7 @@ export interface Begin {
   environments: Environment[];
   cluster: Cluster;
   /** the default resources */
-  defaults: Resources;
+  defaults: ResolvedResources;
   /** an earlier job to fill in */
   from: JobDetail | undefined;
   /** a file to fill in */

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type RefObject, useRef, useState } from 'react';
-import type { JobRequest, SomeResources } from '@/api/types';
+import type { JobRequest, ResourceRequest } from '@/api/types';
 import { submitJob } from '@/features/jobs/actions';
 import type { FormDraft } from '@/lib/useFormDraft';
 import { useFocusError } from '@/ui/focus';
@@ -12,7 +12,7 @@ interface SubmitForm {
   /** the request to submit; null if the form is invalid */
   request: JobRequest | null;
   /** its resources, without fields that the portal has completed */
-  explicit: SomeResources;
+  explicit: ResourceRequest;
   parameters: readonly string[];
   fields: readonly string[];
   draft: FormDraft;

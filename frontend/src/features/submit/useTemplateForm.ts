@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Cluster, Environment, JobDetail, SomeResources, TemplateDetail } from '@/api/types';
+import type { Cluster, Environment, JobDetail, ResourceRequest, TemplateDetail } from '@/api/types';
 import { isTexts } from '@/lib/drafts';
 import { useAnswer } from '@/lib/useAnswer';
 import { type FormDraft, useDraftField, useFormDraft } from '@/lib/useFormDraft';
@@ -75,7 +75,7 @@ function useParameters({ template, from, filled }: Begin, draft: FormDraft): Par
 function useRendering(
   template: TemplateDetail,
   { fields, values, parameters }: ParametersState,
-  others: { environment?: string; resources: SomeResources },
+  others: { environment?: string; resources: ResourceRequest },
 ) {
   const rendering = useAnswer({ parameters, ...others }, (values) =>
     renderQuery(template.name, values),

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Loader, Paper, Stack, Text } from '@mantine/core';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
-import { useLiveJob, useSession } from '@/live/store';
+import { useSession, useStreamedJob } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
 import plain from '@/ui/PlainPage.module.css';
@@ -28,7 +28,7 @@ export function TensorboardPage() {
 export function JobTensorboardPage() {
   const { id } = useParams({ from: '/member/jobs/$id/tensorboard' });
   const { logdir } = useSearch({ from: '/member/jobs/$id/tensorboard' });
-  const name = useLiveJob(id)?.name;
+  const name = useStreamedJob(id)?.name;
   const title = name ? t`TensorBoard of ${name}` : t`TensorBoard of this job`;
   return <StartTensorboard source={{ kind: 'jobs', id, logdir }} title={title} />;
 }

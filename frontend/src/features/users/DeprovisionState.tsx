@@ -8,7 +8,7 @@ import { useMe } from '@/lib/useMe';
 import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
-import { useChange } from '@/ui/useChange';
+import { useReauthAction } from '@/ui/useReauthAction';
 import { confirmNumber } from './actions';
 import { hasChangedUid, isDeprovisioning } from './labels';
 import type { User } from './types';
@@ -84,7 +84,7 @@ function disabledText(when: ReactNode, by: string | null, why: string | null): R
 
 function ChangedUid({ user }: { user: User }) {
   const me = useMe();
-  const { busy, change } = useChange();
+  const { busy, change } = useReauthAction();
   const { username, uid, known_uid: known } = user;
   return (
     <Notice tone="warning">

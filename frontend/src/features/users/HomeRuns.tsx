@@ -6,7 +6,7 @@ import { useMe } from '@/lib/useMe';
 import classes from '@/ui/DetailPage.module.css';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
-import { useChange } from '@/ui/useChange';
+import { useReauthAction } from '@/ui/useReauthAction';
 import { makeHome } from './actions';
 import { homeRunLabel, homeTask, isLiveRun, isManaged } from './labels';
 import type { HomeRun, User } from './types';
@@ -14,7 +14,7 @@ import type { HomeRun, User } from './types';
 /** Runs of the site's home directory command, with their output. */
 export function HomeRuns({ user }: { user: User }) {
   const me = useMe();
-  const { busy, change } = useChange();
+  const { busy, change } = useReauthAction();
   const runs = user.home_runs;
   const making = runs.find((run) => run.task === 'create');
   const makes = mayChange(me) && isManaged(user) && user.home_tasks.includes('create');

@@ -12,7 +12,7 @@ import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { Notice } from '@/ui/Notice';
 import { TryAgain } from '@/ui/TryAgain';
-import { useChange } from '@/ui/useChange';
+import { useReauthAction } from '@/ui/useReauthAction';
 import { passwordsFile } from './csv';
 import classes from './Import.module.css';
 import { ImportProgress } from './ImportProgress';
@@ -66,7 +66,7 @@ function Ended({ run }: { run: UserImport }) {
 
 function Passwords({ run }: { run: UserImport }) {
   const admin = mayChange(useMe());
-  const { busy, change } = useChange();
+  const { busy, change } = useReauthAction();
   const [taken, setTaken] = useState<FirstPassword[] | null>(null);
   if (!admin || run.dry_run || (run.passwords === 0 && taken === null)) return null;
   const save = (passwords: FirstPassword[]): void =>

@@ -7,7 +7,7 @@ import { translate } from '@/i18n/translate';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { StateChip } from '@/ui/StateChip';
-import { useChange } from '@/ui/useChange';
+import { useReauthAction } from '@/ui/useReauthAction';
 import { addAccount, addToGroup, makeHome } from './actions';
 import {
   actionsFor,
@@ -54,7 +54,7 @@ export function ReadinessBox({ user, onAction }: Props) {
 
 function FixIt({ user, check, onAction }: Props & { check: Check }) {
   const me = useMe();
-  const { busy, change } = useChange();
+  const { busy, change } = useReauthAction();
   const { username } = user;
   if (!mayChange(me)) return null;
   switch (check.fix) {

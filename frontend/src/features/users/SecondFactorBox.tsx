@@ -7,7 +7,7 @@ import { useMe } from '@/lib/useMe';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import classes from '@/ui/DetailPage.module.css';
 import { resetSecondFactor } from './actions';
-import { isLeaving } from './labels';
+import { isDeleted } from './labels';
 import type { User } from './types';
 
 /** The state of a user's second factor, and its reset for a lost device. */
@@ -25,7 +25,7 @@ export function SecondFactorBox({ user }: { user: User }) {
           ? t`On: each login asks for a code from their app.`
           : t`Off: the password alone opens the account.`}
       </p>
-      {user.second_factor && mayChange(me) && !isLeaving(user) && (
+      {user.second_factor && mayChange(me) && !isDeleted(user) && (
         <Button variant="default" onClick={() => setConfirming(true)}>
           <Trans>Remove it…</Trans>
         </Button>

@@ -7,7 +7,7 @@ import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { Chips } from '@/ui/Chips';
 import classes from '@/ui/DetailPage.module.css';
-import { useChange } from '@/ui/useChange';
+import { useReauthAction } from '@/ui/useReauthAction';
 import { addToGroup, removeFromGroup } from './actions';
 import { isManaged } from './labels';
 import type { User } from './types';
@@ -15,7 +15,7 @@ import type { User } from './types';
 /** A user's groups in the directory, with controls to add and remove them. */
 export function UserGroups({ user }: { user: User }) {
   const me = useMe();
-  const { busy, change, withPassword } = useChange();
+  const { busy, change, withPassword } = useReauthAction();
   const { username } = user;
   const groups = user.groups ?? [];
   const changing = mayChange(me) && isManaged(user) && can(user.capabilities, 'groups');

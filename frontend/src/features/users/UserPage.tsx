@@ -18,7 +18,7 @@ import { StateChip } from '@/ui/StateChip';
 import { TryAgain } from '@/ui/TryAgain';
 import { DeprovisionState } from './DeprovisionState';
 import { HomeRuns } from './HomeRuns';
-import { isLeaving, type UserAction, userStateLabel } from './labels';
+import { isDeleted, type UserAction, userStateLabel } from './labels';
 import { MissingCapabilities } from './MissingCapabilities';
 import { userQuery } from './queries';
 import { ReadinessBox } from './ReadinessBox';
@@ -48,7 +48,7 @@ function Title({ username }: { username: string }) {
 function Body({ username }: { username: string }) {
   const { data, error, refetch } = useQuery(userQuery(username));
   if (error instanceof ApiError && error.status === 404)
-    return data && isLeaving(data) ? (
+    return data && isDeleted(data) ? (
       <Deleted username={loginOf(data)} />
     ) : (
       <UnknownUser username={username} />
@@ -109,14 +109,14 @@ function Whole({ user }: { user: User }) {
   const admin = mayChange(useMe());
   const [dialog, setDialog] = useState<UserAction | null>(null);
   const { username } = user;
-  const isBeingDeleted = isLeaving(user) && user.deleted_at === null;
+  const isBeingDeleted = isDeleted(user) && user.deleted_at === null;
   return (
     <>
       <div className={classes.head}>
         <StateChip {...(isBeingDeleted ? BEING_DELETED : userStateLabel(user))} />
         <code className={classes.username}>{loginOf(user)}</code>
         <nav className={classes.links} aria-label={t`More about ${username}`}>
-          {!isLeaving(user) && (
+          {!isDeleted(user) && (
             <Link to="/admin/limits" search={{ user: username }}>
               <Trans>Limits</Trans>
             </Link>
@@ -135,7 +135,7 @@ function Whole({ user }: { user: User }) {
       )}
       {user.unmanaged && <Notice tone="info">{translate(user.unmanaged)}</Notice>}
       <DeprovisionState user={user} />
-      {!isLeaving(user) && <ReadinessBox user={user} onAction={setDialog} />}
+      {!isDeleted(user) && <ReadinessBox user={user} onAction={setDialog} />}
       {admin && !user.directory_problem && <MissingCapabilities capabilities={user.capabilities} />}
       <div className={classes.columns}>
         <div className={classes.column}>
@@ -146,7 +146,7 @@ function Whole({ user }: { user: User }) {
         <div className={classes.column}>
           <PortalFacts user={user} />
           <UserRole user={user} />
-          {!isLeaving(user) && <UserLimits username={username} />}
+          {!isDeleted(user) && <UserLimits username={username} />}
           <SecondFactorBox user={user} />
         </div>
       </div>

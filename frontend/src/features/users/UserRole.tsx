@@ -8,9 +8,9 @@ import { useMe } from '@/lib/useMe';
 import { Chips } from '@/ui/Chips';
 import classes from '@/ui/DetailPage.module.css';
 import { Time } from '@/ui/Time';
-import { useChange } from '@/ui/useChange';
+import { useReauthAction } from '@/ui/useReauthAction';
 import { grantRole } from './actions';
-import { isLeaving, roleReason, roleText } from './labels';
+import { isDeleted, roleReason, roleText } from './labels';
 import type { User } from './types';
 
 const GRANTS = [
@@ -22,10 +22,10 @@ const GRANTS = [
 /** A user's role with its reason, and the groups that they manage. */
 export function UserRole({ user }: { user: User }) {
   const me = useMe();
-  const { busy, change, withPassword } = useChange();
+  const { busy, change, withPassword } = useReauthAction();
   const { username, manages } = user;
   const [role, reason] = [roleText(user.role, user.admitted), roleReason(user)];
-  const changing = mayChange(me) && !isLeaving(user) && !user.unmanaged;
+  const changing = mayChange(me) && !isDeleted(user) && !user.unmanaged;
   return (
     <Paper component="section" className={classes.box} aria-labelledby="role">
       <h2 className={classes.heading} id="role">

@@ -132,7 +132,7 @@ export const isLiveRun = ({ state }: Pick<HomeRun, 'state'>): boolean =>
   state === 'queued' || state === 'running';
 
 /** Return whether the user is deleted or being deleted: then nothing can be changed. */
-export const isLeaving = (user: Pick<User, 'deleted_at' | 'directory_wants'>): boolean =>
+export const isDeleted = (user: Pick<User, 'deleted_at' | 'directory_wants'>): boolean =>
   user.deleted_at !== null || user.directory_wants === 'deleted';
 
 /** Return whether there is a directory entry that the portal may change. */
@@ -141,14 +141,14 @@ export const isManaged = (
     User,
     'in_directory' | 'unmanaged' | 'directory_problem' | 'deleted_at' | 'directory_wants'
   >,
-): boolean => user.in_directory && !user.unmanaged && !user.directory_problem && !isLeaving(user);
+): boolean => user.in_directory && !user.unmanaged && !user.directory_problem && !isDeleted(user);
 
 export type UserAction = 'edit' | 'password' | 'lock' | 'unlock' | 'disable' | 'enable' | 'delete';
 
 /** Return the actions that are possible now, in order of frequency. `by` is the administrator's
  * username. */
 export function actionsFor(user: User, by: string): UserAction[] {
-  if (isLeaving(user) || user.unmanaged) return [];
+  if (isDeleted(user) || user.unmanaged) return [];
   const able = (ability: Ability): boolean => isManaged(user) && can(user.capabilities, ability);
   const oneself = user.username === by;
   const { disabled } = user;

@@ -5,8 +5,8 @@ import { asFilter } from './filters';
 import {
   actionsFor,
   hasChangedUid,
+  isDeleted,
   isDeprovisioning,
-  isLeaving,
   missingCapabilities,
   roleReason,
   userStateLabel,
@@ -167,8 +167,8 @@ describe('actions for a user', () => {
   });
 
   it('exclude those whose effect is in progress', () => {
-    expect(isLeaving(user)).toBe(false);
-    expect(isLeaving({ deleted_at: null, directory_wants: 'deleted' })).toBe(true);
+    expect(isDeleted(user)).toBe(false);
+    expect(isDeleted({ deleted_at: null, directory_wants: 'deleted' })).toBe(true);
     expect(isDeprovisioning(user)).toBe(false);
     expect(isDeprovisioning({ pending_steps: ['1 session is being ended.'] })).toBe(true);
   });

@@ -17,7 +17,7 @@ import { queryClient } from '@/lib/queries';
 import { useThrottledChange } from '@/lib/useThrottledChange';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
-import classes from './MyShare.module.css';
+import classes from './UsageAndStorage.module.css';
 
 const refetchLimits = () => queryClient.invalidateQueries({ queryKey: myLimitsQuery.queryKey });
 
@@ -35,7 +35,7 @@ function useFreshUsage(): void {
 }
 
 /** The user's usage and limits. */
-export function MyUsage() {
+export function CurrentUsage() {
   const { data, error } = useQuery(myLimitsQuery);
   useFreshUsage();
   return (
@@ -69,7 +69,7 @@ export function MyUsage() {
 }
 
 /** The user's storage, by root. */
-export function MySpace() {
+export function StorageSpace() {
   const { data, error } = useQuery(spaceQuery);
   return (
     <Paper component="section" className={classes.panel} aria-labelledby="my-space">

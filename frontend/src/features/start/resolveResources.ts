@@ -2,8 +2,8 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { FieldError } from '@/api/problem';
-import type { Resources } from '@/api/types';
-import type { ExplicitResources } from './requestedResources';
+import type { ResolvedResources } from '@/api/types';
+import type { ResourceOverrides } from './requestedResources';
 
 /** The purpose of resources: a template's job, or a session or script in an environment. */
 export interface Purpose {
@@ -11,29 +11,29 @@ export interface Purpose {
   environment?: string;
 }
 
-export interface Completed {
-  requested: ExplicitResources;
-  resources: Resources;
+export interface ResolvedRequest {
+  requested: ResourceOverrides;
+  resources: ResolvedResources;
   /** why a submission would be refused */
   errors: readonly FieldError[];
 }
 
-export interface Completion {
-  items: Completed[];
+export interface ResolvedRequests {
+  items: ResolvedRequest[];
   /** errors of other fields than the resources */
   errors: readonly FieldError[];
 }
 
 const FRESH_MS = 30_000;
 
-export const completionQuery = (
+export const resolvedResourcesQuery = (
   purpose: Purpose,
-  requests: readonly ExplicitResources[],
+  requests: readonly ResourceOverrides[],
   sessionName: string | null = null,
 ) =>
   queryOptions({
     queryKey: ['resources', purpose, requests, sessionName],
-    queryFn: async (): Promise<Completion> => {
+    queryFn: async (): Promise<ResolvedRequests> => {
       const body = { ...purpose, session_name: sessionName, requests: [...requests] };
       const { items, errors } = await unwrap(api.POST('/api/v1/resources', { body }));
       const completed = items.map(({ errors, ...resources }, index) => ({

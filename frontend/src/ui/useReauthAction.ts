@@ -10,7 +10,7 @@ interface Changing {
 }
 
 /** A runner for small changes without a dialog; one at a time. */
-export function useChange(): Changing {
+export function useReauthAction(): Changing {
   const withPassword = useWithPassword();
   const [busy, run] = useAction();
   return {

@@ -5,9 +5,9 @@ import { useLive } from '@/live/store';
 import { fetchJobs, fetchNewestJobs } from './queries';
 import type { JobsSearch } from './search';
 
-type LeftJobs = ReadonlyMap<string, Job | null>;
+type DroppedJobs = ReadonlyMap<string, Job | null>;
 
-interface Left {
+interface Dropped {
   jobs: readonly Job[];
   removed: ReadonlySet<string>;
 }
@@ -15,42 +15,43 @@ interface Left {
 /** Follow the jobs that leave the stream, which has only the newest: they were removed, or there
  * are newer ones. Only they are fetched, and after an outage the first page of the list; the pages
  * of a long list are not. */
-export function useLeftJobs(liveJobs: readonly Job[] | null, search: JobsSearch): Left {
-  const [left, setLeft] = useState<LeftJobs>(new Map());
-  const leaving = useRef(new Set<string>());
+export function useDroppedJobs(streamedJobs: readonly Job[] | null, search: JobsSearch): Dropped {
+  const [dropped, setDropped] = useState<DroppedJobs>(new Map());
+  const unread = useRef(new Set<string>());
   const keep = useMemo(
     () => (found: Iterable<readonly [string, Job | null]>) =>
-      setLeft((before) => new Map([...before, ...found])),
+      setDropped((before) => new Map([...before, ...found])),
     [],
   );
   const reading = useMemo(
     () =>
       throttle(async () => {
-        const ids = [...leaving.current];
+        const ids = [...unread.current];
         const found = await fetchJobs(ids).catch(() => null);
         if (found === null) return; // shown as last seen, and asked for with the next ones
-        for (const id of ids) leaving.current.delete(id);
+        for (const id of ids) unread.current.delete(id);
         const byId = new Map(found.map((job) => [job.id, job]));
         keep(ids.map((id) => [id, byId.get(id) ?? null] as const));
       }, growingPause),
     [keep],
   );
   useEffect(() => reading.stop, [reading]);
-  const before = useRef(liveJobs);
+  const before = useRef(streamedJobs);
   useEffect(() => {
-    const ids = new Set(liveJobs?.map(({ id }) => id));
-    const gone = liveJobs === null ? [] : (before.current ?? []).filter(({ id }) => !ids.has(id));
-    before.current = liveJobs;
+    const ids = new Set(streamedJobs?.map(({ id }) => id));
+    const gone =
+      streamedJobs === null ? [] : (before.current ?? []).filter(({ id }) => !ids.has(id));
+    before.current = streamedJobs;
     if (gone.length === 0) return;
     keep(gone.map((job) => [job.id, job] as const));
-    for (const { id } of gone) leaving.current.add(id);
+    for (const { id } of gone) unread.current.add(id);
     reading.request();
-  }, [liveJobs, keep, reading]);
+  }, [streamedJobs, keep, reading]);
   useMissedJobs(search, keep);
-  return useMemo(() => toLeft(left), [left]);
+  return useMemo(() => toDropped(dropped), [dropped]);
 }
 
-/** Fetch the first page after an outage of the stream: some may have come and left by then. */
+/** Fetch the first page after an outage of the stream: some may have come and dropped by then. */
 function useMissedJobs(
   search: JobsSearch,
   keep: (found: Iterable<readonly [string, Job | null]>) => void,
@@ -72,10 +73,10 @@ function useMissedJobs(
   }, [link, keep]);
 }
 
-function toLeft(left: LeftJobs): Left {
+function toDropped(dropped: DroppedJobs): Dropped {
   const jobs: Job[] = [];
   const removed = new Set<string>();
-  for (const [id, job] of left) {
+  for (const [id, job] of dropped) {
     if (job === null) removed.add(id);
     else jobs.push(job);
   }
