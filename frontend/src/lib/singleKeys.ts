@@ -1,28 +1,15 @@
 /** Shortcuts of single keys: whether they are on, and which events count. */
+import { readStored, writeStored } from './storage';
 
 const SINGLE_KEYS = 'portal-single-keys';
 
 /** Return whether single-key shortcuts are on. Speech input produces single keys, so they can be
  * switched off (WCAG 2.1.4). */
-export function areSingleKeysOn(): boolean {
-  try {
-    return window.localStorage.getItem(SINGLE_KEYS) !== 'off';
-  } catch {
-    // storage is disabled: nothing was saved
-    return true;
-  }
-}
+export const areSingleKeysOn = (): boolean => readStored(SINGLE_KEYS) !== 'off';
 
 /** Save the setting; return false if the browser's storage is disabled. */
-export function setSingleKeys(enabled: boolean): boolean {
-  try {
-    if (enabled) window.localStorage.removeItem(SINGLE_KEYS);
-    else window.localStorage.setItem(SINGLE_KEYS, 'off');
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const setSingleKeys = (enabled: boolean): boolean =>
+  writeStored(SINGLE_KEYS, enabled ? null : 'off');
 
 /** Return whether the focused element takes a key as text. `type` is an input's. */
 export function isTyping(tag: string, type: string | null, editable: boolean): boolean {

@@ -1,25 +1,16 @@
 /** A text that this browser keeps for the user, the same in all tabs. */
 import { useCallback, useSyncExternalStore } from 'react';
+import { readStored, writeStored } from './storage';
 
 const listeners = new Set<() => void>();
 /** for browsers without storage */
 const memory = new Map<string, string>();
 
-function read(key: string): string | null {
-  try {
-    return window.localStorage.getItem(key) ?? memory.get(key) ?? null;
-  } catch {
-    return memory.get(key) ?? null;
-  }
-}
+const read = (key: string): string | null => readStored(key) ?? memory.get(key) ?? null;
 
 function write(key: string, value: string): void {
   memory.set(key, value);
-  try {
-    window.localStorage.setItem(key, value);
-  } catch {
-    // storage is full or forbidden: the text lasts while this page is open
-  }
+  writeStored(key, value); // if that fails, the text lasts while this page is open
   for (const listener of listeners) listener();
 }
 

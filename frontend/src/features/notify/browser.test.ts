@@ -55,11 +55,11 @@ describe('the state of notifications in a browser', () => {
     const permission = { requestPermission: async () => 'granted' };
     const full = storage(1);
     browser('granted', { localStorage: full });
-    vi.stubGlobal('localStorage', full);
     Object.assign(Notification, permission);
     expect(await turnOn('alice')).toBe(false);
     expect(standing()).toBe('forgetful');
-    vi.stubGlobal('localStorage', kept);
+    browser('granted', { localStorage: kept });
+    Object.assign(Notification, permission);
     expect(await turnOn('alice')).toBe(true);
     expect(standing()).toBe('on');
   });
@@ -73,7 +73,7 @@ describe('notifications still to be shown', () => {
     ['kept by the browser', Number.POSITIVE_INFINITY],
     ['kept by this tab where storage is full', 1],
   ])('is shown once, %s', (_, room) => {
-    vi.stubGlobal('localStorage', storage(room));
+    vi.stubGlobal('window', { localStorage: storage(room) });
     const key = `${notification.key} ${room}`;
     expect(filterUnshown([{ ...notification, key }])).toHaveLength(1);
     expect(filterUnshown([{ ...notification, key }])).toEqual([]);

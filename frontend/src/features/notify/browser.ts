@@ -1,6 +1,7 @@
 /** Browser notifications: permission, setting and display. Shown notifications are recorded in the
  * browser's storage, so neither another tab nor a reload repeats them. */
 import { useSyncExternalStore } from 'react';
+import { readStored, writeStored } from '@/lib/storage';
 import type { UserNotification } from './notifications';
 
 /** `impossible`: this browser or address has no notifications. `forgetful`: its storage is off or
@@ -25,16 +26,6 @@ function remembers(): boolean {
   }
 }
 
-/** Store a value; return whether it succeeded. */
-function storeValue(name: string, value: string): boolean {
-  try {
-    localStorage.setItem(name, value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 const possible = (): boolean =>
   'Notification' in window && window.isSecureContext && 'locks' in navigator;
 
@@ -44,7 +35,7 @@ function notifyState(username: string): NotifyState {
   if (!possible()) return 'impossible';
   if (!remembers()) return 'forgetful';
   if (Notification.permission === 'denied') return 'refused';
-  const on = localStorage.getItem(switchOf(username)) === 'on';
+  const on = readStored(switchOf(username)) === 'on';
   if (on && Notification.permission === 'granted') return 'on';
   return noRoom ? 'forgetful' : 'off';
 }
@@ -86,13 +77,13 @@ export function useNotifyState(username: string): NotifyState {
 export async function turnOn(username: string): Promise<boolean> {
   const permission = await Notification.requestPermission();
   const granted = permission === 'granted';
-  noRoom = granted && !storeValue(switchOf(username), 'on');
+  noRoom = granted && !writeStored(switchOf(username), 'on');
   changed();
   return granted && !noRoom;
 }
 
 export function turnOff(username: string): void {
-  localStorage.removeItem(switchOf(username));
+  writeStored(switchOf(username), null);
   changed();
 }
 
@@ -125,14 +116,14 @@ export function filterUnshown(news: readonly UserNotification[]): UserNotificati
   const fresh = news.filter(({ key }) => !shownKeys.includes(key));
   if (fresh.length > 0) {
     const all = [...shownKeys, ...fresh.map(({ key }) => key)].slice(-MAX_REMEMBERED);
-    shownHere = storeValue(SHOWN_KEY, JSON.stringify(all)) ? [] : all;
+    shownHere = writeStored(SHOWN_KEY, JSON.stringify(all)) ? [] : all;
   }
   return fresh;
 }
 
 function readShown(): string[] {
   try {
-    const stored: unknown = JSON.parse(localStorage.getItem(SHOWN_KEY) ?? '[]');
+    const stored: unknown = JSON.parse(readStored(SHOWN_KEY) ?? '[]');
     return Array.isArray(stored) ? stored.filter((key) => typeof key === 'string') : [];
   } catch {
     return []; // an invalid value

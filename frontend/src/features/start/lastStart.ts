@@ -1,4 +1,5 @@
 /** The user's last choice on the start page, stored by username in this browser only. */
+import { readStored, writeStored } from '@/lib/storage';
 import { isResourceOverrides, type ResourceOverrides } from './requestedResources';
 
 const keyOf = (username: string): string => `portal.last-start ${username}`;
@@ -14,19 +15,16 @@ const NOTHING: LastStart = { environment: null, preset: null, own: null };
 
 export function loadLastStart(username: string): LastStart {
   try {
-    const value: unknown = JSON.parse(window.localStorage.getItem(keyOf(username)) ?? 'null');
+    const value: unknown = JSON.parse(readStored(keyOf(username)) ?? 'null');
     if (typeof value !== 'object' || value === null) return NOTHING;
     const last: LastStart = { ...NOTHING, ...value };
     return { ...last, own: isResourceOverrides(last.own) ? last.own : null };
   } catch {
-    return NOTHING; // storage is disabled, or an older version wrote it
+    return NOTHING; // an older version wrote it
   }
 }
 
+/** Save the choice; without storage the next start begins with the defaults. */
 export function saveLastStart(username: string, choice: LastStart): void {
-  try {
-    window.localStorage.setItem(keyOf(username), JSON.stringify(choice));
-  } catch {
-    // storage is disabled: the next start begins with the defaults
-  }
+  writeStored(keyOf(username), JSON.stringify(choice));
 }
