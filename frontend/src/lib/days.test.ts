@@ -6,7 +6,6 @@ import {
   fieldFormat,
   fieldText,
   firstWeekday,
-  isDay,
   isMoment,
   readField,
   weeksOf,
@@ -16,8 +15,6 @@ const LOCALES = ['en-US', 'en-GB', 'de-DE', 'zh-CN', 'en-US-u-hc-h23', 'de-DE-u-
 
 describe('days', () => {
   it('are those of the calendar', () => {
-    expect(['2026-02-28', '2024-02-29'].every(isDay)).toBe(true);
-    expect(['2026-02-29', '2026-2-1', '2026-13-01', 'today', ''].some(isDay)).toBe(false);
     expect(isMoment('2026-02-28T23:59')).toBe(true);
     expect(['2026-02-28T24:00', '2026-02-30T10:00', '2026-02-28'].some(isMoment)).toBe(false);
   });

@@ -1,18 +1,12 @@
 /** Days of the reader's calendar, as "2026-11-22", and the texts of date fields. All but the time of
  * day is computed in UTC, where each day has 24 hours. Pure. */
 
+import { twoDigits } from './durations';
+import { isDay, toDay, utcOf } from './isoDays';
+
 const DAY_MS = 24 * 60 * 60 * 1000;
-const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
 const ISO_MOMENT = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})$/;
 const EARLIEST_YEAR = 1000;
-
-const utcOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
-const toDay = (utc: number): string => new Date(utc).toISOString().slice(0, 10);
-const twoDigits = (n: number): string => String(n).padStart(2, '0');
-
-/** Return whether this is a day that exists. */
-export const isDay = (text: string): boolean =>
-  ISO_DAY.test(text) && !Number.isNaN(utcOf(text)) && toDay(utcOf(text)) === text;
 
 /** Return whether this is a day with a time, as "2026-11-22T06:00". */
 export function isMoment(text: string): boolean {

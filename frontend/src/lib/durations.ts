@@ -21,7 +21,7 @@ export interface DurationLabels {
   over: () => string;
 }
 
-const twoDigits = (number: number): string => String(number).padStart(2, '0');
+export const twoDigits = (number: number): string => String(number).padStart(2, '0');
 
 /** Format a duration: seconds below a minute, minutes below an hour, hours below two days. Never
  * negative. */

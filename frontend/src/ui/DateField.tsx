@@ -2,7 +2,8 @@ import { t } from '@lingui/core/macro';
 import { ActionIcon, Popover, Skeleton, TextInput } from '@mantine/core';
 import { type ReactNode, Suspense, useState } from 'react';
 import { dateLocale } from '@/i18n';
-import { fieldFormat, fieldText, isDay, isMoment, readField } from '@/lib/days';
+import { fieldFormat, fieldText, isMoment, readField } from '@/lib/days';
+import { isDay } from '@/lib/isoDays';
 import { Icon } from './icons';
 import { lazyPart } from './lazyPart';
 

@@ -1,5 +1,6 @@
 import { TextInput } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
+import { SERVER_SEARCH_MS } from '@/lib/typing';
 
 interface Props {
   label: string;
@@ -10,7 +11,6 @@ interface Props {
   className?: string | undefined;
 }
 
-const TYPED_MS = 250;
 const discards = new Set<() => void>();
 
 /** Discard what was typed but not yet searched for: for actions that show everything. */
@@ -47,7 +47,7 @@ export function SearchField({ label, placeholder, value, onSearch, className }: 
     const timer = window.setTimeout(() => {
       started.current.push(text.trim());
       search.current(text.trim());
-    }, TYPED_MS);
+    }, SERVER_SEARCH_MS);
     return () => window.clearTimeout(timer);
   }, [text, value]);
   return (

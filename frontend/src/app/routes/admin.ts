@@ -4,6 +4,7 @@ import { readAuditSearch } from '@/features/audit/search';
 import { readLimitsSearch } from '@/features/limits/search';
 import { readUsageSearch } from '@/features/usage/search';
 import { asFilter, type Filter } from '@/features/users/filters';
+import { searchText } from '@/lib/searchText';
 import { signedInRoute } from './frame';
 import { lazyPage } from './lazyPage';
 
@@ -56,7 +57,7 @@ const adminGroupsRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/admin/groups',
   validateSearch: (search: Record<string, unknown>): { q?: string; all?: true } => ({
-    ...textOf(search.q),
+    ...queryOf(search),
     ...(search.all === true ? { all: true } : {}),
   }),
   component: lazyPage(() => import('@/features/groups/GroupsPage'), 'GroupsPage'),
@@ -123,14 +124,14 @@ export const adminPages = [
 
 export function readUsersSearch(search: Record<string, unknown>): { q?: string; state?: Filter } {
   const state = asFilter(search.state);
-  return { ...textOf(search.q), ...(state === 'all' ? {} : { state }) };
+  return { ...queryOf(search), ...(state === 'all' ? {} : { state }) };
 }
 
 export function readImportSearch(search: Record<string, unknown>): { import?: string } {
   return typeof search.import === 'string' ? { import: search.import } : {};
 }
 
-/** Return the search text. The router parses "2024" in an address as a number. */
-function textOf(q: unknown): { q?: string } {
-  return (typeof q === 'string' && q !== '') || typeof q === 'number' ? { q: String(q) } : {};
+function queryOf({ q }: { q?: unknown }): { q?: string } {
+  const text = searchText(q);
+  return text === '' ? {} : { q: text };
 }

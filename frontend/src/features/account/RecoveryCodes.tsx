@@ -1,6 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Stack, Text } from '@mantine/core';
+import { download } from '@/lib/download';
 import classes from '@/ui/AccountSection.module.css';
 import { CopyButton } from '@/ui/CopyButton';
 
@@ -9,14 +10,7 @@ interface Props {
   onDone: () => void;
 }
 
-function download(text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = 'portal-recovery-codes.txt';
-  link.click();
-  URL.revokeObjectURL(address);
-}
+const FILE_NAME = 'portal-recovery-codes.txt';
 
 /** The recovery codes, for a lost phone. They are shown only once. */
 export function RecoveryCodes({ codes, onDone }: Props) {
@@ -36,7 +30,7 @@ export function RecoveryCodes({ codes, onDone }: Props) {
       </ul>
       <Group>
         <CopyButton text={text} />
-        <Button variant="default" onClick={() => download(text)}>
+        <Button variant="default" onClick={() => download(FILE_NAME, text)}>
           <Trans>Download</Trans>
         </Button>
       </Group>

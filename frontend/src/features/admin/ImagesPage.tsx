@@ -61,7 +61,7 @@ function Images() {
 function useFreshImages(rows: ImageImport[] | undefined): void {
   const queries = useQueryClient();
   const done = rows?.filter((row) => !isLiveImport(row)).length;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the number is what calls for it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an import that has ended is the reason to refetch
   useEffect(() => {
     void queries.invalidateQueries(imagesQuery);
   }, [queries, done]);

@@ -2,6 +2,7 @@
 import { t } from '@lingui/core/macro';
 import { isMoment } from '@/lib/days';
 import { isBoolean, isLike, isNumber, isOneOf, isText, orNull } from '@/lib/drafts';
+import { twoDigits } from '@/lib/durations';
 import type { Level, Announcement as Shown } from '@/live/types';
 
 export type Announcement = Shown & { public: boolean };
@@ -69,8 +70,6 @@ export const isEditedValues = isLike<EditedValues>({
   ends: isText,
   public: isBoolean,
 });
-
-const twoDigits = (n: number): string => String(n).padStart(2, '0');
 
 /** Format a time for the field, in the reader's time zone. */
 export function toField(at: string | null): string {

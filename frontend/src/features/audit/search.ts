@@ -1,5 +1,6 @@
 /** The audit log's filters: parsed from and written to the page's address, and as API parameters.
  * Pure. */
+import { isDay, startOfDay } from '@/lib/isoDays';
 
 export interface AuditSearch {
   /** free text */
@@ -17,10 +18,6 @@ export interface AuditSearch {
 export const MORE_FILTERS = ['actor', 'target', 'from', 'to', 'ip'] as const;
 const TEXTS = ['q', 'actor', 'action', 'target', 'ip'] as const;
 const DAYS = ['from', 'to'] as const;
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-
-const isDay = (value: unknown): value is string =>
-  typeof value === 'string' && DAY.test(value) && !Number.isNaN(Date.parse(value));
 
 /** Parse an address's parameters; invalid ones are dropped. */
 export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
@@ -34,7 +31,7 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   }
   for (const name of DAYS) {
     const value = search[name];
-    if (isDay(value)) result[name] = value;
+    if (typeof value === 'string' && isDay(value)) result[name] = value;
   }
   return result;
 }
@@ -49,11 +46,6 @@ export function withFilter(
 }
 
 /** Return the start of a day in the reader's time zone, `later` days after it. */
-function beginningOf(day: string, later = 0): string {
-  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
-  return new Date(year, month - 1, date + later).toISOString();
-}
-
 export interface AuditQuery {
   query?: string;
   actor?: string;
@@ -69,8 +61,8 @@ export function toQuery({ q, from, to, ...rest }: AuditSearch): AuditQuery {
   return {
     ...rest,
     ...(q && { query: q }),
-    ...(from && { from: beginningOf(from) }),
-    ...(to && { to: beginningOf(to, 1) }),
+    ...(from && { from: startOfDay(from) }),
+    ...(to && { to: startOfDay(to, 1) }),
   };
 }
 

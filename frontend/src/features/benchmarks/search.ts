@@ -1,15 +1,13 @@
 /** The selected benchmark: parsed from and written to the page's address. Pure. */
+import { searchText } from '@/lib/searchText';
 
 export interface BenchmarksSearch {
   template?: string;
   measure?: string;
 }
 
-const textOf = (value: unknown): string =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-
 /** Parse an address's parameters; invalid ones are dropped. */
 export function readBenchmarksSearch(search: Record<string, unknown>): BenchmarksSearch {
-  const [template, measure] = [textOf(search.template), textOf(search.measure)];
+  const [template, measure] = [searchText(search.template), searchText(search.measure)];
   return { ...(template && { template }), ...(measure && { measure }) };
 }

@@ -126,7 +126,7 @@ export function useFreshCluster(): void {
   const cluster = useLive((s) => s.cluster);
   const sessions = useLive((s) => s.sessions);
   const jobs = useLive((s) => s.jobs);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: that they change is what matters
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the live state is the reason to refetch
   useEffect(() => {
     const timer = window.setTimeout(() => {
       void client.invalidateQueries({ queryKey: NOW });

@@ -68,7 +68,7 @@ function useAskAgain(ids: string[]): void {
       .sort()
       .join(),
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each change is news
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of a run's state is the reason to refetch
   useEffect(() => {
     void client.invalidateQueries({ queryKey: compareQuery(ids).queryKey });
   }, [client, ids, states]);

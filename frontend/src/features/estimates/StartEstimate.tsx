@@ -8,11 +8,11 @@ import { ApiError } from '@/api/problem';
 import type { Estimate, ResolvedResources } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { duration, localTime } from '@/lib/time';
+import { SLURM_ESTIMATE_MS } from '@/lib/typing';
 import { useNow } from '@/lib/useNow';
 import { type EstimateRequest, estimateQuery } from './queries';
 import classes from './StartEstimate.module.css';
 
-const TYPED_MS = 700;
 const IMMEDIATE_MS = 60_000;
 
 interface Props {
@@ -25,7 +25,7 @@ interface Props {
 
 /** Slurm's start estimate of a request, with alternatives that start earlier. */
 export function StartEstimate({ request, possible, lead, onChoose }: Props) {
-  const [settled] = useDebouncedValue(JSON.stringify(request), TYPED_MS);
+  const [settled] = useDebouncedValue(JSON.stringify(request), SLURM_ESTIMATE_MS);
   const { data, error } = useQuery({
     ...estimateQuery(JSON.parse(settled) as EstimateRequest),
     enabled: possible,

@@ -90,7 +90,7 @@ function Rows({ table }: { table: Table }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: rows never change their places
             <tr key={at}>
               {row.map((value, column) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                // biome-ignore lint/suspicious/noArrayIndexKey: cells never change their places
                 <td key={column}>{value}</td>
               ))}
             </tr>

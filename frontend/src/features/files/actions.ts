@@ -6,7 +6,15 @@ import { ApiError } from '@/api/problem';
 import { translate } from '@/i18n/translate';
 import { queryClient } from '@/lib/queries';
 import { folderOf } from './paths';
-import { folderKey, ROOTS_KEY, SPACE_KEY, trashKey, UPLOADS_KEY } from './queries';
+import {
+  entryKey,
+  FILES_KEY,
+  folderKey,
+  ROOTS_KEY,
+  SPACE_KEY,
+  trashKey,
+  UPLOADS_KEY,
+} from './queries';
 import type { At, Entry, FolderPage, Problem, TextIn } from './types';
 
 const FEW_PAGES = 2;
@@ -92,7 +100,7 @@ export async function restore(root: string, ids: readonly string[]): Promise<voi
       problems.push(...items.flatMap(({ error }) => (error ? [error] : [])));
     }
   } finally {
-    void queryClient.invalidateQueries({ queryKey: ['files'] });
+    void queryClient.invalidateQueries({ queryKey: FILES_KEY });
   }
   const [first] = problems;
   if (!first) return;
@@ -121,7 +129,7 @@ export const readText = ({ root, path }: At) =>
 export async function saveText(body: TextIn): Promise<Entry> {
   const saved = await unwrap(api.PUT('/api/v1/files/text', { body }));
   refresh({ root: body.root, path: folderOf(body.path) });
-  void queryClient.invalidateQueries({ queryKey: ['files', 'entry', body.root, body.path] });
+  void queryClient.invalidateQueries({ queryKey: entryKey(body) });
   return saved;
 }
 

@@ -5,11 +5,12 @@ import { ApiError } from '@/api/problem';
 import type { Sort } from './search';
 import type { At } from './types';
 
-const FILES_KEY = ['files'] as const;
+export const FILES_KEY = ['files'] as const;
 export const ROOTS_KEY = [...FILES_KEY, 'roots'] as const;
 export const SPACE_KEY = [...FILES_KEY, 'space'] as const;
 export const UPLOADS_KEY = [...FILES_KEY, 'uploads'] as const;
 export const folderKey = ({ root, path }: At) => [...FILES_KEY, 'folder', root, path] as const;
+export const entryKey = ({ root, path }: At) => [...FILES_KEY, 'entry', root, path] as const;
 export const trashKey = (root: string) => [...FILES_KEY, 'trash', root] as const;
 
 const PAGE = 500;
@@ -76,7 +77,7 @@ export const previewQuery = ({ root, path }: At, version: string) =>
 
 export const entryQuery = ({ root, path }: At) =>
   queryOptions({
-    queryKey: [...FILES_KEY, 'entry', root, path],
+    queryKey: entryKey({ root, path }),
     queryFn: ({ signal }) =>
       unwrap(api.GET('/api/v1/files/entry', { params: { query: { root, path } }, signal })),
     retry: onceMore,

@@ -9,7 +9,7 @@ import { onLogout } from '@/lib/onLogout';
 import { queryClient } from '@/lib/queries';
 import { cancelUpload, refresh } from './actions';
 import { folderOf } from './paths';
-import { UPLOADS_KEY } from './queries';
+import { entryKey, UPLOADS_KEY } from './queries';
 import { sendChunk } from './send';
 import {
   chunkOf,
@@ -210,7 +210,7 @@ function finished(key: number): void {
   apply(key, { type: 'finished' });
   files.delete(key);
   refresh({ root: item.root, path: folderOf(item.path) });
-  void queryClient.invalidateQueries({ queryKey: ['files', 'entry', item.root, item.path] });
+  void queryClient.invalidateQueries({ queryKey: entryKey(item) });
   void queryClient.invalidateQueries({ queryKey: UPLOADS_KEY });
 }
 

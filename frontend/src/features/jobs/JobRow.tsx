@@ -30,11 +30,11 @@ interface Props {
   number: number;
   isActive: boolean;
   /** whether the tab key stops here */
-  isStop: boolean;
+  isTabStop: boolean;
   acts: RowActs;
 }
 
-const stop = (isStop: boolean) => (isStop ? 0 : -1);
+const tabIndexOf = (isTabStop: boolean) => (isTabStop ? 0 : -1);
 
 /** The properties common to all rows. */
 function rowProps(key: string, { number, isActive, acts }: Props) {
@@ -56,7 +56,7 @@ interface JobProps extends Props {
 
 /** One job of the table. */
 export const JobRow = memo(function JobRow(props: JobProps) {
-  const { job, title, columns, isChosen, isOpen, isStop, acts } = props;
+  const { job, title, columns, isChosen, isOpen, isTabStop, acts } = props;
   const name = escapeInvisible(job.name);
   const onContextMenu = (event: MouseEvent): void => {
     // with Shift, or for a selected text, the browser's own
@@ -74,7 +74,7 @@ export const JobRow = memo(function JobRow(props: JobProps) {
         <input
           type="checkbox"
           aria-label={t`Select ${name}`}
-          tabIndex={stop(isStop)}
+          tabIndex={tabIndexOf(isTabStop)}
           checked={isChosen}
           onChange={(event) =>
             acts.choose(job.id, (event.nativeEvent as globalThis.MouseEvent).shiftKey)
@@ -87,7 +87,7 @@ export const JobRow = memo(function JobRow(props: JobProps) {
             to="/jobs/$id"
             params={{ id: job.id }}
             title={name}
-            tabIndex={stop(isStop)}
+            tabIndex={tabIndexOf(isTabStop)}
             preload={false}
             data-main
           >
@@ -98,7 +98,7 @@ export const JobRow = memo(function JobRow(props: JobProps) {
               className={classes.unfold}
               aria-expanded={isOpen}
               title={arrayText(job.array)}
-              tabIndex={stop(isStop)}
+              tabIndex={tabIndexOf(isTabStop)}
               onClick={() => acts.fold('arrays', job.id)}
             >
               <Icon name={isOpen ? 'down' : 'right'} size={14} />
@@ -114,7 +114,7 @@ export const JobRow = memo(function JobRow(props: JobProps) {
             {column.id === 'reason' && whole !== undefined ? (
               <Reason
                 isError={hasErrorLine(job)}
-                tabIndex={stop(isStop)}
+                tabIndex={tabIndexOf(isTabStop)}
                 onShow={showBelow('reason')}
               >
                 {shown}
@@ -132,7 +132,7 @@ export const JobRow = memo(function JobRow(props: JobProps) {
           size="sm"
           aria-label={t`Actions of ${name}`}
           aria-haspopup="menu"
-          tabIndex={stop(isStop)}
+          tabIndex={tabIndexOf(isTabStop)}
           onClick={showBelow('menu')}
         >
           <Icon name="more" />
@@ -187,7 +187,7 @@ interface GroupProps extends Props {
 
 /** The head of a group, which folds it. */
 export function GroupRow(props: GroupProps) {
-  const { row, label, columns, isPart, isStop, acts } = props;
+  const { row, label, columns, isPart, isTabStop, acts } = props;
   const count = row.jobs.length;
   return (
     <tr {...rowProps(row.key, props)} data-group>
@@ -195,7 +195,7 @@ export function GroupRow(props: GroupProps) {
         <UnstyledButton
           className={classes.group}
           aria-expanded={!row.isFolded}
-          tabIndex={stop(isStop)}
+          tabIndex={tabIndexOf(isTabStop)}
           onClick={() => acts.fold('groups', row.group)}
           data-main
         >
@@ -222,7 +222,7 @@ interface TaskProps extends Props {
 
 /** One task of an unfolded array. */
 export const TaskRow = memo(function TaskRow(props: TaskProps) {
-  const { rowKey, job, task, columns, isStop } = props;
+  const { rowKey, job, task, columns, isTabStop } = props;
   const { index } = task;
   const hasLog = !['submitting', 'queued'].includes(task.state);
   return (
@@ -235,7 +235,7 @@ export const TaskRow = memo(function TaskRow(props: TaskProps) {
               to="/jobs/$id/log"
               params={{ id: job.id }}
               search={{ task: index }}
-              tabIndex={stop(isStop)}
+              tabIndex={tabIndexOf(isTabStop)}
               preload={false}
               data-main
             >
@@ -245,7 +245,7 @@ export const TaskRow = memo(function TaskRow(props: TaskProps) {
               </Trans>
             </Link>
           ) : (
-            <span tabIndex={stop(isStop)} data-main>{t`Task ${index}`}</span>
+            <span tabIndex={tabIndexOf(isTabStop)} data-main>{t`Task ${index}`}</span>
           )}
         </span>
       </th>

@@ -123,7 +123,7 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
                   columns,
                   number: from + index + 2,
                   isActive: row.key === active,
-                  isStop: row.key === stopKey,
+                  isTabStop: row.key === stopKey,
                   acts,
                 };
                 switch (row.kind) {

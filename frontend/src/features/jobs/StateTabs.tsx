@@ -14,7 +14,7 @@ interface Tab {
 
 const TABS: readonly Tab[] = [
   { state: undefined, label: t`All` },
-  { state: 'live', label: t`Active` },
+  { state: 'live', label: t({ message: 'Active', context: 'jobs' }) },
   { state: 'waiting', label: t`Queued` },
   { state: 'running', label: t`Running` },
   { state: 'ended', label: t`Ended`, only: 'chosen' },

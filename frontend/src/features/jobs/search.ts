@@ -1,6 +1,8 @@
 /** The filters and order of the list of jobs: from and to the page's address, and as API
  * parameters. Pure. */
 import type { Job, Outcome } from '@/api/types';
+import { isDay, startOfDay } from '@/lib/isoDays';
+import { searchText } from '@/lib/searchText';
 import { columnValue, isOwnColumn } from './columnValues';
 
 const SHOWN = [
@@ -56,13 +58,8 @@ export interface JobsSearch {
 /** The filters alone. */
 export type JobsFilter = Omit<JobsSearch, 'order' | 'by' | 'group'>;
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-
 const oneOf = <T extends string>(all: readonly T[], value: unknown): T | undefined =>
   all.find((option) => option === value);
-
-const textOf = (value: unknown): string =>
-  typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
 
 /** Return a valid order; an order by value needs a column, and no other has one. */
 function readOrder(search: Record<string, unknown>): Pick<JobsSearch, 'order' | 'by'> {
@@ -76,12 +73,12 @@ function readOrder(search: Record<string, unknown>): Pick<JobsSearch, 'order' | 
 export function readJobsSearch(search: Record<string, unknown>): JobsSearch {
   const state = oneOf(SHOWN, search.state);
   const group = oneOf(GROUPS, search.group);
-  const [q, template, since] = [search.q, search.template, search.since].map(textOf);
+  const [q, template, since] = [search.q, search.template, search.since].map(searchText);
   return {
     ...(state && { state }),
     ...(q && { q }),
     ...(template && { template }),
-    ...(since && DAY.test(since) && !Number.isNaN(Date.parse(since)) && { since }),
+    ...(since && isDay(since) && { since }),
     ...readOrder(search),
     ...(group && { group }),
   };
@@ -112,11 +109,6 @@ export interface JobsQuery {
   since?: string;
 }
 
-function beginningOf(day: string): string {
-  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
-  return new Date(year, month - 1, date).toISOString();
-}
-
 /** Convert to API parameters, which are times: a day begins at the reader's midnight. */
 export function toQuery({ state, q, template, since }: JobsFilter): JobsQuery {
   const outcome = (state && OUTCOMES[state]) ?? [];
@@ -126,7 +118,7 @@ export function toQuery({ state, q, template, since }: JobsFilter): JobsQuery {
     outcome,
     ...(template && { template: template === NO_TEMPLATE ? '' : template }),
     ...(q && { q }),
-    ...(since && { since: beginningOf(since) }),
+    ...(since && { since: startOfDay(since) }),
   };
 }
 
@@ -179,7 +171,7 @@ export function matches(job: Followed, search: JobsSearch): boolean {
   if (by !== undefined && columnValue(job, by) === null) return false;
   if (order && SPARSE[order]?.some((time) => job[time] === null)) return false;
   if (template && job.template !== (template === NO_TEMPLATE ? null : template)) return false;
-  if (since && Date.parse(job.submitted_at) < Date.parse(beginningOf(since))) return false;
+  if (since && Date.parse(job.submitted_at) < Date.parse(startOfDay(since))) return false;
   const text = q.toLowerCase();
   return text === '' || job.name.toLowerCase().includes(text) || String(job.job_id) === q;
 }

@@ -27,7 +27,7 @@ export function useJob(id: string): {
     ...jobQuery(id),
     refetchInterval: ({ state }) => pollInterval(state.data),
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the job is news
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the job is the reason to refetch
   useEffect(() => {
     void client.invalidateQueries({ queryKey: jobQuery(id).queryKey });
   }, [client, id, streamedJob]);

@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import type { Piece, Style } from '@/lib/ansi';
 import { type Block, paintBlock } from './doc';
-import { type MarkedPiece, type Match, markMatches } from './find';
+import { isSameMatch, type MarkedPiece, type Match, markMatches } from './find';
 import classes from './LogText.module.css';
 
 function classOf({ front, back, inverse, marks }: Style): string | undefined {
@@ -76,20 +76,10 @@ function Shown({ piece, current }: { piece: MarkedPiece; current: Match | null }
   const className = classOf(style);
   if (match === null)
     return className === undefined ? text : <span className={className}>{text}</span>;
-  const now = isSameMatch(match, current);
+  const now = current !== null && isSameMatch(match, current);
   return (
     <mark className={now ? classes.current : classes.found} data-current={now || undefined}>
       {text}
     </mark>
-  );
-}
-
-/** Return whether two matches are the same; matches are searched again with each new line. */
-function isSameMatch(match: Match, other: Match | null): boolean {
-  return (
-    other !== null &&
-    match.key === other.key &&
-    match.line === other.line &&
-    match.start === other.start
   );
 }

@@ -19,6 +19,10 @@ export interface SearchResult {
   more: boolean;
 }
 
+/** Return whether two matches are the same; matches are searched again with each new line. */
+export const isSameMatch = (match: Match, other: Match): boolean =>
+  match.key === other.key && match.line === other.line && match.start === other.start;
+
 const NOTHING_FOUND: SearchResult = { matches: [], more: false };
 
 const textOf = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('');

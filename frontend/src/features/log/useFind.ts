@@ -1,9 +1,8 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { useEffect, useMemo, useState } from 'react';
+import { LOCAL_SEARCH_MS } from '@/lib/typing';
 import type { LogDoc } from './doc';
-import { findMatches, type Match, type SearchResult } from './find';
-
-const TYPED_MS = 200;
+import { findMatches, isSameMatch, type Match, type SearchResult } from './find';
 
 export interface Finder {
   text: string;
@@ -20,7 +19,7 @@ export interface Finder {
 /** A search in a log. The last match is the first current one, as the log's end is visible. */
 export function useFind(doc: LogDoc, initial: string): Finder {
   const [text, setText] = useState(initial);
-  const [query] = useDebouncedValue(text, TYPED_MS);
+  const [query] = useDebouncedValue(text, LOCAL_SEARCH_MS);
   const [chosen, setChosen] = useState<Match | null>(null);
   const result = useMemo(() => findMatches(doc, query), [doc, query]);
   const { matches } = result;
@@ -42,6 +41,3 @@ export function useFind(doc: LogDoc, initial: string): Finder {
     typing: text !== query,
   };
 }
-
-const isSameMatch = (match: Match, other: Match): boolean =>
-  match.key === other.key && match.line === other.line && match.start === other.start;

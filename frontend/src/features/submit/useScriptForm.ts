@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { Cluster, Environment, JobDetail, ResolvedResources, ScriptImport } from '@/api/types';
 import { isText } from '@/lib/drafts';
+import { SERVER_CHECK_MS } from '@/lib/typing';
 import { useDraftField, useFormDraft } from '@/lib/useFormDraft';
 import { toOptionalRequest, useOptionalFields } from './OptionalFields';
 import { sizingQuery } from './queries';
@@ -35,11 +36,9 @@ export interface Begin {
   isImported: boolean;
 }
 
-const TYPED_MS = 500;
-
 /** Fetch the usage of earlier runs. Scripts are identified by name: without one there are none. */
 function useScriptSizing(job: string | undefined, name: string, environment: string) {
-  const [typed] = useDebouncedValue(name.trim(), TYPED_MS);
+  const [typed] = useDebouncedValue(name.trim(), SERVER_CHECK_MS);
   return useQuery({
     ...sizingQuery(job ? { job } : { script: typed, environment: environment || null }),
     enabled: job !== undefined || typed !== '',
