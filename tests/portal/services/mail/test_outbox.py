@@ -34,7 +34,10 @@ async def test_each_event_is_mailed_once_to_subscribers(mail_portal: MailPortal)
     first, second = mail_portal.server.letters
     received = {first.recipients: first, second.recipients: second}
     mine, theirs = received["alice@test.example",], received["bob@test.example",]
-    assert (mine.sender, mine.message["Subject"]) == ("portal@hpc.example", "Job mine has completed")
+    assert (mine.sender, mine.message["Subject"]) == (
+        "portal@hpc.example",
+        "Job mine has completed",
+    )
     assert theirs.message["Subject"] == "Job theirs has failed"
     assert "Code 1." in theirs.message.get_content()
 
@@ -80,7 +83,10 @@ async def test_what_happens_within_a_minute_comes_together(mail_portal: MailPort
     assert await mail_portal.look(now + MINUTE / 2)
     assert len(mail_portal.server.letters) == 1
     assert await mail_portal.look(utcnow() + 2 * MINUTE)
-    assert mail_portal.subjects() == ["Job first has completed", "Job bad ran out of time and 30 more"]
+    assert mail_portal.subjects() == [
+        "Job first has completed",
+        "Job bad ran out of time and 30 more",
+    ]
     assert all(mail.sent_at for mail in await mail_portal.mails())
 
 
