@@ -42,7 +42,7 @@ FORECAST = (
 )
 NO_NODE = "no-such-node"
 NO_FORECAST = "Slurm can't estimate when this would start."
-NO_FORECAST = "{why}, so no forecast is available. You can still submit this."
+NO_ANSWER = "{why}, so no forecast is available. You can still submit this."
 LIMITED = (
     "Jobs in your account are waiting because of a limit ({limits}). The forecast does not "
     "include such limits, so this may start later."
@@ -139,11 +139,9 @@ def _explain(
     """Map an error as for a submission, but with a text for a forecast."""
     match error:
         case Unreachable():
-            return SlurmUnreachable(NO_FORECAST.format(why="Slurm does not answer"))
+            return SlurmUnreachable(NO_ANSWER.format(why="Slurm does not answer"))
         case LauncherUnavailable():
-            return LauncherProblem(
-                NO_FORECAST.format(why="The portal could not query Slurm for you")
-            )
+            return LauncherProblem(NO_ANSWER.format(why="The portal could not query Slurm for you"))
     return launch.to_submission_error(context, user.username, resources, error)
 
 

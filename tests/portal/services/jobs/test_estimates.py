@@ -111,6 +111,7 @@ async def test_slurm_can_not_say(job_portal: JobPortal, forecast: Any) -> None:
     job_portal.agents.starts = {("gpu", 4): forecast}
     found = await estimate(job_portal, **BIG)
     assert (found["start_at"], found["seconds"], found["certain"]) == (None, None, False)
+    assert found["note"] == "Slurm can't estimate when this would start."
 
 
 @pytest.mark.parametrize(
