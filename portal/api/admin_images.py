@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from portal.models import ImageImport, ImportState, Wanted
 from portal.services.catalog import imports
 from portal.services.paging import cursor as cursor_of
-from portal.services.paging import read_cursor
 from portal.web.dependencies import ClientIp, ContextDep, FreshAdmin, Reader
 from portal.web.pages import Page
 
@@ -99,7 +98,7 @@ async def list_imports(
     _reader: Reader, context: ContextDep, cursor: str | None = None
 ) -> Page[ImportOut]:
     """Return running and ended imports, newest first."""
-    rows = await imports.page(context, read_cursor(cursor) if cursor else None)
+    rows = await imports.page(context, cursor)
     shown = rows[: imports.PAGE]
     last = shown[-1] if len(rows) > len(shown) else None
     return Page[ImportOut](

@@ -16,7 +16,6 @@ from portal.services.announcements.announcements import (
 )
 from portal.services.audit.audit import By
 from portal.services.paging import cursor as cursor_of
-from portal.services.paging import read_cursor
 from portal.web.dependencies import (
     Anyone,
     ClientIp,
@@ -127,7 +126,7 @@ async def list_all_announcements(
     _reader: Reader, context: ContextDep, cursor: str | None = None
 ) -> Page[ManagedAnnouncement]:
     """Return all announcements, including ended ones, newest first."""
-    rows = await announcements.page(context.db, read_cursor(cursor) if cursor else None)
+    rows = await announcements.page(context.db, cursor)
     shown = rows[: announcements.PAGE]
     last = shown[-1] if len(rows) > len(shown) else None
     return Page[ManagedAnnouncement](

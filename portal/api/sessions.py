@@ -24,10 +24,10 @@ from portal.web.dependencies import (
     Reader,
     SessionsUser,
 )
-from portal.web.fields import DateTime
 from portal.web.pages import Page
 
 router = APIRouter(tags=["sessions"])
+Cursor = Annotated[str | None, Query(max_length=100)]
 
 
 class SessionIn(BaseModel):
@@ -72,10 +72,10 @@ async def list_sessions(
     user: CurrentUser,
     context: ContextDep,
     state: Literal["live", "all"] = "all",
-    cursor: DateTime | None = None,
+    cursor: Cursor = None,
 ) -> Page[SessionOut]:
     """Return the caller's sessions, newest first."""
-    rows = await sessions.page(context, user=user, live=state == "live", before=cursor)
+    rows = await sessions.page(context, user=user, live=state == "live", cursor=cursor)
     return await _to_page(context, rows)
 
 
@@ -169,11 +169,11 @@ async def list_all_sessions(
     _reader: Reader,
     context: ContextDep,
     state: Literal["live", "all"] = "live",
-    cursor: DateTime | None = None,
+    cursor: Cursor = None,
 ) -> Page[SessionOut]:
     """Return all users' sessions, newest first, for administrators."""
     return await _to_page(
-        context, await sessions.page(context, user=None, live=state == "live", before=cursor)
+        context, await sessions.page(context, user=None, live=state == "live", cursor=cursor)
     )
 
 
@@ -192,7 +192,5 @@ async def stop_any_session(
 
 
 async def _to_page(context: AppContext, rows: list[Session]) -> Page[SessionOut]:
-    shown = rows[: sessions.PAGE]
-    has_more = len(rows) > len(shown)
-    cursor = shown[-1].created_at.isoformat() if has_more else None
-    return Page[SessionOut](items=await sessions_out(context, shown), next_cursor=cursor)
+    shown = await sessions_out(context, rows[: sessions.PAGE])
+    return Page[SessionOut](items=shown, next_cursor=sessions.cursor_of(rows))

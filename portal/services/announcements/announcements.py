@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm.exc import StaleDataError
 
@@ -20,6 +20,7 @@ from portal.context import AppContext
 from portal.db import Database, utcnow
 from portal.errors import EditConflict, FieldError, NotFound, invalid_input
 from portal.models import Announcement, AnnouncementLevel
+from portal.services import paging
 from portal.services.audit.audit import Action, By, changed, record
 
 PAGE = 50
@@ -145,15 +146,13 @@ async def get(database: Database, announcement_id: str) -> Announcement:
     return announcement
 
 
-async def page(
-    database: Database, before: tuple[datetime, str] | None = None
-) -> list[Announcement]:
+async def page(database: Database, cursor: str | None = None) -> list[Announcement]:
     """Return announcements, newest first: up to PAGE + 1, to show whether more exist."""
     query = select(Announcement)
-    if before is not None:
-        at, last = before
-        same = and_(Announcement.created_at == at, Announcement.id < last)
-        query = query.where(or_(Announcement.created_at < at, same))
+    if cursor:
+        query = query.where(
+            paging.build_after_condition(Announcement.created_at, Announcement.id, cursor)
+        )
     query = query.order_by(Announcement.created_at.desc(), Announcement.id.desc())
     async with database.session() as db:
         return list((await db.scalars(query.limit(PAGE + 1))).all())

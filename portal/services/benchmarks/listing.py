@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import select
 
 from portal.context import AppContext
 from portal.models import JOBS_TABLE, BenchmarkRun, User
@@ -31,9 +31,8 @@ async def own(
     if template is not None:
         query = query.where(BenchmarkRun.template == template)
     if cursor:
-        ended_at, batch_job_id = paging.read_cursor(cursor)
-        older = and_(BenchmarkRun.ended_at == ended_at, BenchmarkRun.batch_job_id < batch_job_id)
-        query = query.where(or_(BenchmarkRun.ended_at < ended_at, older))
+        columns = BenchmarkRun.ended_at, BenchmarkRun.batch_job_id
+        query = query.where(paging.build_after_condition(*columns, cursor))
     query = query.order_by(BenchmarkRun.ended_at.desc(), BenchmarkRun.batch_job_id.desc())
     async with context.db.session() as db:
         return list((await db.scalars(query.limit(PAGE + 1))).all())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -22,6 +22,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, NotFound, invalid_input
 from portal.models import ImageImport, ImportState, Job, JobKind, JobState, User, Wanted
+from portal.services import paging
 from portal.services.audit import audit
 from portal.services.store import change
 from spawner.containers.references import Reference, ReferenceProblem, check_file, parse_reference
@@ -174,15 +175,13 @@ def _validate(reference: str, file: str) -> Reference:
     return parsed
 
 
-async def page(
-    context: AppContext, before: tuple[datetime, str] | None = None
-) -> list[ImageImport]:
+async def page(context: AppContext, cursor: str | None = None) -> list[ImageImport]:
     """Return imports, newest first; at most PAGE + 1 rows."""
     query = select(ImageImport)
-    if before is not None:
-        at, last = before
-        same = and_(ImageImport.created_at == at, ImageImport.id < last)
-        query = query.where(or_(ImageImport.created_at < at, same))
+    if cursor:
+        query = query.where(
+            paging.build_after_condition(ImageImport.created_at, ImageImport.id, cursor)
+        )
     query = query.order_by(ImageImport.created_at.desc(), ImageImport.id.desc()).limit(PAGE + 1)
     async with context.db.session() as db:
         return list((await db.scalars(query)).all())

@@ -4,8 +4,8 @@ A session's row is written before Slurm gets the job, so that a crash loses no s
 Slurm refuses leaves no row.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -16,7 +16,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, NotFound, PortalError, invalid_input
 from portal.models import JobState, Session, User, Wanted, new_id
-from portal.services import idempotency
+from portal.services import idempotency, paging
 from portal.services.audit import audit
 from portal.services.catalog.available import usable_environment
 from portal.services.catalog.resources import check_gpus, complete, explicit_names
@@ -151,19 +151,29 @@ async def get(context: AppContext, user: User, session_id: str) -> Session:
 
 
 async def page(
-    context: AppContext, *, user: User | None, live: bool, before: datetime | None = None
+    context: AppContext, *, user: User | None, live: bool, cursor: str | None = None
 ) -> list[Session]:
-    """Return the sessions of one user, or of all, newest first; at most PAGE + 1 rows."""
+    """Return the sessions of one user, or of all, newest first; at most PAGE + 1 rows.
+
+    Raises InvalidInput for an invalid cursor.
+    """
     query = select(Session).where(Session.removed_at.is_(None))
     if user is not None:
         query = query.where(Session.user_id == user.id)
     if live:
         query = query.where(Session.state != JobState.ENDED)
-    if before is not None:
-        query = query.where(Session.created_at < before)
-    query = query.order_by(Session.created_at.desc()).limit(PAGE + 1)
+    if cursor:
+        query = query.where(paging.build_after_condition(Session.created_at, Session.id, cursor))
+    query = query.order_by(Session.created_at.desc(), Session.id.desc()).limit(PAGE + 1)
     async with context.db.session() as db:
         return list((await db.scalars(query)).all())
+
+
+def cursor_of(sessions: Sequence[Session]) -> str | None:
+    """Return the cursor of the next page, or None if this is the last one."""
+    if len(sessions) <= PAGE:
+        return None
+    return paging.cursor(sessions[PAGE - 1].created_at, sessions[PAGE - 1].id)
 
 
 async def stop(context: AppContext, session: Session, *, by: User, ip: str = "") -> Session:

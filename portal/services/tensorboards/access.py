@@ -163,17 +163,14 @@ async def page(
         .limit(limit + 1)
     )
     if cursor is not None:
-        query = query.where(_build_after_condition(*paging.read_cursor(cursor)))
+        query = query.where(
+            paging.build_after_condition(_PARENT.c.created_at, _PARENT.c.id, cursor)
+        )
     async with database.session() as db:
         rows = (await db.execute(query)).unique().all()
         parents = [row[0].parent_id for row in rows]
         grants = (await db.execute(_build_grants_query(user, parents))).all() if shared else []
     return [_to_seen(row, grants) for row in rows]
-
-
-def _build_after_condition(created_at: datetime, parent_id: str) -> Any:
-    older = and_(_PARENT.c.created_at == created_at, _PARENT.c.id < parent_id)
-    return or_(_PARENT.c.created_at < created_at, older)
 
 
 def _build_grants_query(user: User, parents: list[str]) -> Any:

@@ -1,12 +1,19 @@
-"""Stopping a session: by its owner, by an administrator, and one that has ended."""
+"""Sessions: stopped by their owner, by an administrator, and after their end; pages of sessions."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from sqlalchemy import select
 
-from portal.models import JobState, Wanted
+from portal.models import JobKind, JobState, Session, User, Wanted
+from portal.services.sessions import sessions
+from spawner.slurm.model import Resources
+from tests.portal.job_portal import run_job_portal
 from tests.portal.services.sessions.test_extending import extending
 from tests.servers.slapd import Slapd
 
@@ -40,3 +47,33 @@ async def test_an_own_stop_has_no_reason(slapd: Slapd, tmp_path: Path) -> None:
     async with extending(slapd, tmp_path) as session:
         stopped = await session.job_portal.ask("DELETE", f"/sessions/{session.session_id}")
         assert (stopped.status, stopped.body["reason"]) == (202, None)
+
+
+@pytest.mark.anyio
+async def test_pages_with_equal_times_lose_no_session(
+    slapd: Slapd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "PAGE", 2)
+    async with run_job_portal(slapd, tmp_path) as job_portal:
+        async with job_portal.context.db.session() as db:
+            owner = await db.scalar(select(User).where(User.username == "alice"))
+            columns = {"kind": JobKind.SESSION, "user_id": owner.id, "owner_id": owner.id}
+            db.add_all(
+                Session(
+                    name=f"s{n}", state=JobState.ENDED, environment="plain",
+                    resources=asdict(Resources()), created_at=datetime(2026, 1, 1, tzinfo=UTC),
+                    **columns,
+                )
+                for n in range(5)
+            )  # fmt: skip
+            await db.commit()
+        for path, who in (("/sessions", "alice"), ("/admin/sessions", "carol")):
+            names, cursor = [], ""
+            for _ in range(3):
+                query = f"?state=all&cursor={quote(cursor)}"
+                page = (await job_portal.ask("GET", f"{path}{query}", who=who)).body
+                names += [item["name"] for item in page["items"]]
+                cursor = page["next_cursor"] or ""
+            assert (sorted(names), cursor) == (["s0", "s1", "s2", "s3", "s4"], "")
+        bad = await job_portal.ask("GET", "/sessions?cursor=x")
+        assert (bad.status, bad.body["errors"][0]["field"]) == (422, "cursor")
