@@ -235,13 +235,13 @@ def counted_out(limit: EffectiveLimit) -> CountedOut:
     return CountedOut(**_to_counted_fields(limit))
 
 
-def use_out(usage: views.InUseNow) -> UseOut:
-    use = usage.use
+def use_out(in_use: views.InUseNow) -> UseOut:
+    use = in_use.running
     return UseOut(
         gpus=use.gpus if use else None,
         gpus_by_type=dict(use.gpus_by_type) if use else None,
-        sessions=usage.sessions,
-        jobs=usage.jobs,
+        sessions=in_use.live.sessions,
+        jobs=in_use.live.jobs,
         cpus=use.cpus if use else None,
         memory_gb=round(use.memory_mb / 1024, 2) if use else None,
     )

@@ -3,23 +3,14 @@
 Effective limits and refusals are computed in `services/limits/limit_rules.py`.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-from sqlalchemy import func, select, update
+from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.context import AppContext
 from portal.errors import FieldError, LimitReached, invalid_input
-from portal.models import (
-    BatchJob,
-    GroupMembership,
-    JobState,
-    Limit,
-    LimitScope,
-    Session,
-    User,
-)
+from portal.models import Limit, LimitScope, User
 from portal.services.catalog.feasible import impossible
 from portal.services.limits.all_limits import account_of, concerning, groups_of, sort_out
 from portal.services.limits.limit_rules import (
@@ -31,10 +22,9 @@ from portal.services.limits.limit_rules import (
     too_many_in_group,
     with_type,
 )
-from spawner.slurm.model import ClusterInfo, Outcome, Resources
+from portal.services.limits.live_counts import count_live, members_query
+from spawner.slurm.model import ClusterInfo, Resources
 from spawner.slurm.parse_accounting import InUse
-
-_ENDED = frozenset({JobState.ENDED, *Outcome})  # the words for ended tasks in `task_counts`
 
 
 async def allowance(context: AppContext, username: str) -> Allowance:
@@ -101,7 +91,7 @@ async def in_use_by(context: AppContext, username: str) -> InUse | None:
     return sum((use for (_, user), use in usage.items() if user == username), InUse())
 
 
-# --- counting live sessions and jobs --------------------------------------------------------------
+# --- limits on numbers of sessions and jobs -------------------------------------------------------
 
 
 async def lock_user(db: AsyncSession, user_id: str) -> None:
@@ -148,54 +138,13 @@ async def _find_excess(
     kind = name.removesuffix("s")
     limit = allowed.effective.get(name)
     if limit is not None:
-        have = await _count_live(db, name, [user.username])
+        have = getattr(await count_live(db, [user.username]), name)
         if text := too_many(kind, have, added, limit):
             return text
     for shared in allowed.group_totals:
         most = getattr(shared.figures, name)
         if most is not None:
-            have = await _count_live(db, name, members_query(shared.group))
+            have = getattr(await count_live(db, members_query(shared.group)), name)
             if text := too_many_in_group(kind, have, added, most, shared.group):
                 return text
     return None
-
-
-def members_query(group: str) -> Any:
-    """Select the user names of the group members that the portal knows."""
-    query = select(User.username).join(GroupMembership, GroupMembership.user_id == User.id)
-    return query.where(GroupMembership.name == group)
-
-
-async def _count_live(db: AsyncSession, name: str, usernames: Any) -> int:
-    """Count the pending and running sessions or jobs of these users.
-
-    Each task of an array counts, as in Slurm. A session or job that is being stopped counts until
-    it has ended.
-    """
-    users = select(User.id).where(User.username.in_(usernames))
-    if name == "sessions":
-        query = select(func.count()).select_from(Session)
-        query = query.where(Session.user_id.in_(users), Session.state != JobState.ENDED)
-        # A removed session never became visible to its owner; its end isn't confirmed yet.
-        return int(await db.scalar(query.where(Session.removed_at.is_(None))) or 0)
-    live = (BatchJob.user_id.in_(users), BatchJob.state != JobState.ENDED)
-    single = select(func.count()).select_from(BatchJob)
-    count = int(await db.scalar(single.where(*live, BatchJob.array_size.is_(None))) or 0)
-    arrays = await db.execute(
-        select(BatchJob.array_size, BatchJob.task_counts).where(
-            *live, BatchJob.array_size.is_not(None)
-        )
-    )
-    return count + sum(_count_live_tasks(size, counts) for size, counts in arrays)
-
-
-def _count_live_tasks(size: int, counts: Mapping[str, int] | None) -> int:
-    if not counts:
-        return size
-    return sum(number for word, number in counts.items() if word not in _ENDED)
-
-
-async def live_counts(context: AppContext, usernames: Any) -> dict[str, int]:
-    """Count the pending and running sessions and jobs of these users."""
-    async with context.db.session() as db:
-        return {name: await _count_live(db, name, usernames) for name in ("sessions", "jobs")}

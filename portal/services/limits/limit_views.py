@@ -4,15 +4,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.context import AppContext
-from portal.models import GroupMembership, Job, JobKind, JobState, Limit, LimitScope, User
+from portal.models import GroupMembership, Limit, LimitScope, User
 from portal.services.limits import associations as rules
 from portal.services.limits.all_limits import account_of, concerning, figures, groups_of, sort_out
-from portal.services.limits.allowances import in_use_by, live_counts, members_query
+from portal.services.limits.allowances import in_use_by
 from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, Figures, LimitSource
+from portal.services.limits.live_counts import (
+    LiveCounts,
+    count_live,
+    count_live_by_user,
+    members_query,
+)
 from portal.services.limits.slurm_limits import NO_ANSWER, AssociationState
 from spawner.slurm.parse_accounting import InUse
 
@@ -39,11 +45,10 @@ class Count:
 
 @dataclass(frozen=True)
 class InUseNow:
-    """Current usage; `use` is None while unknown. Pending sessions and jobs count too."""
+    """What a user or group holds now: `running` is None while unknown."""
 
-    sessions: int
-    jobs: int
-    use: InUse | None
+    live: LiveCounts
+    running: InUse | None
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,9 @@ async def load_user_limits(context: AppContext, username: str) -> UserLimits:
 
 
 async def in_use(context: AppContext, username: str) -> InUseNow:
-    counts = await live_counts(context, [username])
-    return InUseNow(counts["sessions"], counts["jobs"], await in_use_by(context, username))
+    async with context.db.session() as db:
+        live = await count_live(db, [username])
+    return InUseNow(live, await in_use_by(context, username))
 
 
 async def load_group_total_use(context: AppContext, group: str) -> InUseNow:
@@ -86,14 +92,15 @@ async def load_group_total_use(context: AppContext, group: str) -> InUseNow:
 
     Running jobs are those in the group's account or, if there is none, all jobs of its members.
     """
-    counts = await live_counts(context, members_query(group))
+    async with context.db.session() as db:
+        live = await count_live(db, members_query(group))
     usage = await context.accounting.in_use()
     use = usage.get((account_of(context.settings, group), "")) if usage is not None else None
     if usage is not None and use is None:
         async with context.db.session() as db:
             names = set((await db.scalars(members_query(group))).all())
         use = sum((in_use for (_, user), in_use in usage.items() if user in names), InUse())
-    return InUseNow(counts["sessions"], counts["jobs"], use)
+    return InUseNow(live, use)
 
 
 async def load_group_use(context: AppContext, limits: UserLimits) -> list[tuple[str, InUseNow]]:
@@ -138,7 +145,7 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
         query = query.where(GroupMembership.name == group, User.deleted_at.is_(None))
         users = list((await db.scalars(query.order_by(User.username))).all())
         groups = await _load_groups(db, [user.id for user in users])
-        counts = await _count_live(db, [user.id for user in users])
+        live = await count_live_by_user(db, members_query(group))
     sorted_out, use = sort_out(limits), await context.accounting.in_use()
     own = {row.name: row for row in limits if row.scope is LimitScope.USER}
     by_scope = {row.scope: row for row in limits if row.name == group}
@@ -149,7 +156,7 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
             display_name=user.display_name,
             limit=own.get(user.username),
             effective=sorted_out.effective(user.username, groups.get(user.id, set())),
-            in_use=InUseNow(*counts.get(user.id, (0, 0)), _sum_in_use(use, user.username)),
+            in_use=InUseNow(live.get(user.username, LiveCounts()), _sum_in_use(use, user.username)),
         )
         for user in users
     ]
@@ -177,19 +184,6 @@ async def _load_groups(db: AsyncSession, ids: list[str]) -> dict[str, set[str]]:
     for user_id, name in await db.execute(query.where(GroupMembership.user_id.in_(ids))):
         groups.setdefault(user_id, set()).add(name)
     return groups
-
-
-async def _count_live(db: AsyncSession, ids: list[str]) -> dict[str, tuple[int, int]]:
-    """Count each user's pending and running sessions and jobs; an array is one job here."""
-    query = select(Job.user_id, Job.kind, func.count()).group_by(Job.user_id, Job.kind)
-    query = query.where(Job.user_id.in_(ids), Job.state != JobState.ENDED)
-    counts: dict[str, tuple[int, int]] = {}
-    for user_id, kind, number in await db.execute(query):
-        sessions, jobs = counts.get(user_id, (0, 0))
-        added = (number, 0) if kind is JobKind.SESSION else (0, number)
-        if kind in {JobKind.SESSION, JobKind.JOB}:
-            counts[user_id] = (sessions + added[0], jobs + added[1])
-    return counts
 
 
 async def members(context: AppContext, rows: Iterable[Limit]) -> dict[str, set[str]]:

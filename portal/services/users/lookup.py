@@ -19,14 +19,12 @@ from portal.models import (
     AccessToken,
     GroupManager,
     HomeRun,
-    Job,
-    JobKind,
-    JobState,
     SecondFactor,
     User,
     WebSession,
 )
 from portal.services.identity import memberships
+from portal.services.limits.live_counts import LiveCounts, count_live
 from spawner.names import USERNAME
 
 HOME_RUNS = 10
@@ -46,15 +44,6 @@ ANOTHER = (
     "The portal has another user {name} with the UID {old}; this one has {new}. Delete "
     "the old user here first."
 )
-_LOCAL = JobKind.SESSION, JobKind.JOB
-
-
-@dataclass(frozen=True)
-class RunningWork:
-    """Numbers of a user's running and pending sessions and jobs."""
-
-    sessions: int = 0
-    jobs: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,7 +64,7 @@ class UserDetails:
     second_factor: bool
     web_sessions: int
     tokens: int
-    live: RunningWork
+    live: LiveCounts
     home_runs: list[HomeRun]
     primary_group: str | None = None
 
@@ -230,16 +219,6 @@ async def _load_row(context: AppContext, username: str) -> UserDetails:
             second_factor=await db.scalar(factor) is not None,
             web_sessions=await db.scalar(open_sessions) or 0,
             tokens=await db.scalar(tokens) or 0,
-            live=await _count_live(db, user_id),
+            live=await count_live(db, [username]),
             home_runs=list((await db.scalars(newest)).all()),
         )
-
-
-async def _count_live(db: AsyncSession, user_id: str) -> RunningWork:
-    query = (
-        select(Job.kind, func.count())
-        .where(Job.user_id == user_id, Job.state != JobState.ENDED, Job.kind.in_(_LOCAL))
-        .group_by(Job.kind)
-    )
-    counts = dict((await db.execute(query)).all())
-    return RunningWork(counts.get(JobKind.SESSION, 0), counts.get(JobKind.JOB, 0))

@@ -14,7 +14,7 @@ from sqlalchemy import event, select
 
 from portal.models import BatchJob, JobState, User
 from portal.services.jobs import listing
-from portal.services.limits import allowances
+from portal.services.limits.live_counts import count_live
 from portal.services.store import change
 from spawner.slurm.model import Outcome, Resources
 from tests.portal.job_portal import JobPortal, run_job_portal
@@ -330,8 +330,8 @@ async def test_lists_do_not_read_the_tasks_of_arrays(job_portal: JobPortal) -> N
         for index, (state, outcome) in enumerate(states)
     ]
     context = job_portal.context
-    before = await allowances.live_counts(context, ["carol"])
     async with context.db.session() as db:
+        before = await count_live(db, ["carol"])
         owner = await db.scalar(select(User.id).where(User.username == "carol"))
         array = BatchJob(
             user_id=owner, owner_id=owner, name="array", state=JobState.RUNNING, array_size=4,
@@ -343,9 +343,10 @@ async def test_lists_do_not_read_the_tasks_of_arrays(job_portal: JobPortal) -> N
     assert "batch_jobs.task_counts" in query
     assert "batch_jobs.tasks" not in query
     (shown,) = await listed(job_portal, "q=array", who="carol")
-    live = await allowances.live_counts(context, ["carol"])
+    async with context.db.session() as db:
+        live = await count_live(db, ["carol"])
     assert shown["array"]["counts"] == {"running": 1, "queued": 2, "failed": 1}
-    assert live["jobs"] == before["jobs"] + 3
+    assert live.jobs == before.jobs + 3
     detail = await job_portal.ask("GET", f"/jobs/{shown['id']}", who="carol")
     assert [task["state"] for task in detail.body["array"]["tasks"]] == [
         state for state, _ in states

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from portal.models import AuditEvent, GroupManager, GroupMembership, User
+from portal.db import utcnow
+from portal.models import (
+    AuditEvent,
+    BatchJob,
+    GroupManager,
+    GroupMembership,
+    JobState,
+    Session,
+    User,
+)
 from portal.services.limits import accounting_cache
+from spawner.slurm.model import Resources
 from spawner.slurm.parse_accounting import InUse
 from tests.portal.conftest import Answer
 from tests.portal.job_portal import JobPortal, run_job_portal
@@ -217,6 +228,28 @@ async def test_a_group_has_for_each_member_and_for_all_together(job_portal: JobP
     job_portal.accounting.rows["scientists", "alice", ""] = {}
     again = await put(job_portal, "/admin/limits/group/scientists", gpus=4)
     assert again.body["slurm"] == {"state": "written", "message": ""}
+
+
+async def test_pages_count_sessions_and_jobs_like_the_limits(job_portal: JobPortal) -> None:
+    """The tasks of an array count each; a session that was removed does not."""
+    async with job_portal.context.db.session() as db:
+        owner = await db.scalar(select(User.id).where(User.username == "alice"))
+        common: dict[str, Any] = {
+            "user_id": owner, "owner_id": owner, "state": JobState.RUNNING,
+            "resources": asdict(Resources()),
+        }  # fmt: skip
+        db.add(BatchJob(name="array", array_size=4, **common))
+        db.add(BatchJob(name="single", **common))
+        db.add(Session(name="s1", environment="plain", **common))
+        db.add(Session(name="s2", environment="plain", removed_at=utcnow(), **common))
+        await db.commit()
+    counts = {"sessions": 1, "jobs": 5}
+    group = (await job_portal.ask("GET", "/groups/scientists/limits", who="carol")).body
+    own = (await job_portal.ask("GET", "/me/limits")).body
+    shown = (await job_portal.ask("GET", "/admin/users/alice", who="carol")).body
+    members = {one["username"]: one["use"] for one in group["members"]}
+    for use in (group["use"], members["alice"], own["use"], shown["live"]):
+        assert {name: use[name] for name in counts} == counts
 
 
 async def test_a_manager_limits_members_within_what_the_group_has(job_portal: JobPortal) -> None:
