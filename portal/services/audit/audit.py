@@ -13,9 +13,12 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.models import AuditEvent, Job, User
+from spawner.names import replace_unprintable
 
 log = structlog.get_logger(__name__)
 
+PORTAL = "portal"  # the actor of what the portal does by itself
+UNKNOWN = "\ufffd"  # instead of a character that is not printable
 MAX_DETAIL_CHARS = 500
 MAX_DETAIL_ENTRIES = 100
 MAX_DETAIL_DEPTH = 4
@@ -135,7 +138,7 @@ def list_recorded_actions(action: str) -> list[str]:
 
 @dataclass(frozen=True)
 class By:
-    """The actor of a change: a user, or `cli:` and the Unix account for the command line."""
+    """The actor of a change: a user, or `cli:` and the UNIX account for the command line."""
 
     actor: User | str
     ip: str = ""
@@ -177,8 +180,9 @@ def record(
 
     `detail` is JSON. Long values are truncated, and secrets (by field name) are masked.
     """
-    name = _clean(actor.username if isinstance(actor, User) else actor)[:100]
-    about = _clean(target)[:200]
+    # failed logins record the name that was typed
+    name = replace_unprintable(actor.username if isinstance(actor, User) else actor, UNKNOWN)[:100]
+    about = replace_unprintable(target, UNKNOWN)[:200]
     db.add(
         AuditEvent(
             actor_id=actor.id if isinstance(actor, User) else None,
@@ -202,14 +206,9 @@ def job_event(
     return lambda db, _row: record(db, action, actor=by, target=target, detail=detail, ip=ip)
 
 
-def _clean(text: str) -> str:
-    """Replace unprintable characters: failed logins record the name that was typed."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text[:200])
-
-
 def _truncate(value: Any, depth: int = MAX_DETAIL_DEPTH) -> Any:
     if isinstance(value, str):
-        return value[:MAX_DETAIL_CHARS].replace("\0", "\ufffd")
+        return value[:MAX_DETAIL_CHARS].replace("\0", UNKNOWN)
     if value is None or isinstance(value, bool | int | float):
         return value
     if depth == 0:

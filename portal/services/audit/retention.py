@@ -16,7 +16,7 @@ from portal.config.settings import Settings
 from portal.db import Database, OwnLock, one_by_one
 from portal.models import AuditEvent, Mark
 from portal.services.audit import refused_logins
-from portal.services.audit.audit import Action, record
+from portal.services.audit.audit import PORTAL, Action, record
 
 log = structlog.get_logger(__name__)
 
@@ -25,7 +25,6 @@ BATCH = 500
 PAUSE_S = 0.05
 FLUSH_S = 30.0
 RETAIN_S = 6 * 3600.0
-ACTOR = "portal"
 
 
 @dataclass
@@ -57,7 +56,7 @@ class AuditKeeping:
         if total:
             async with self.database.session() as db:
                 detail = {"events": total, "before": until.isoformat()}
-                record(db, Action.AUDIT_RETENTION, actor=ACTOR, detail=detail)
+                record(db, Action.AUDIT_RETENTION, actor=PORTAL, detail=detail)
                 await db.commit()
         return total
 

@@ -47,7 +47,7 @@ from portal.models import (
     User,
     Wanted,
 )
-from portal.services.audit.audit import Action, record
+from portal.services.audit.audit import PORTAL, Action, record
 from portal.services.identity import home_directories, memberships
 from portal.services.store import change
 from portal.services.tensorboards import tensorboards
@@ -60,7 +60,6 @@ EVERY_S = 2.0
 AGAIN = timedelta(seconds=1)
 NOTIFY_FOR = timedelta(seconds=10)  # more than two polls, also of several portal processes
 BOARD_ENDED = "Its owner’s account is disabled."
-THE_PORTAL = "the portal"
 RETIRED = "~"
 """First character of a released user's name, which no user can have (names.USERNAME)."""
 
@@ -187,7 +186,7 @@ class Deprovisioning:
             if row is None:
                 return  # enabled, or deleted, since this was read
             row.deprovisioned_at, row.deprovision_problem = utcnow(), None
-            record(db, Action.USER_CLOSED, actor=THE_PORTAL, target=user.username)
+            record(db, Action.USER_CLOSED, actor=PORTAL, target=user.username)
             await db.commit()
         log.info("a disabled user is deprovisioned", username=user.username)
 
@@ -274,7 +273,7 @@ class Deprovisioning:
             await _delete_personal_data(db, row)
             row.deleted_at = row.deprovisioned_at = utcnow()
             row.directory_wants = row.deprovision_problem = None
-            record(db, Action.USER_DELETED, actor=THE_PORTAL, target=user.username)
+            record(db, Action.USER_DELETED, actor=PORTAL, target=user.username)
             await db.commit()
         log.info("someone was deleted", username=user.username)
         await retire(self._context, user.id)
@@ -284,7 +283,7 @@ class Deprovisioning:
             row = await db.get_one(User, user.id)
             task, row.files_wanted = row.files_wanted, None
             if task is not None and entry is not None:
-                by = user.disabled_by or THE_PORTAL
+                by = user.disabled_by or PORTAL
                 numbers = {"uid": entry.uid, "gid": entry.gid}
                 await home_directories.request(db, row, task, home=entry.home, by=by, **numbers)
             await db.commit()
