@@ -27,7 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bench.cluster_access import Failed
 from portal.db import Database, utcnow
 from portal.models import Job, JobKind, JobState, Role, Session, User, WebSession, new_id
-from portal.services.auth.hashes import hash_token
+from portal.services.hashes import hash_token
 from spawner.slurm.model import Outcome
 from spawner.slurm.parse import squeue_format
 from spawner.slurm.reasons import explain_reason

@@ -32,11 +32,11 @@ def bound(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mutabl
         if any(word in key.lower() for word in _SECRET_WORDS):
             event[key] = "…"
         elif isinstance(value, str) and key not in {"exception", "stack"}:
-            event[key] = _to_printable(value[:MAX_VALUE_CHARS])
+            event[key] = _escape_unprintable(value[:MAX_VALUE_CHARS])
     return event
 
 
-def _to_printable(text: str) -> str:
+def _escape_unprintable(text: str) -> str:
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 

@@ -18,3 +18,8 @@ def remove_invisible(text: str, kept: str = "") -> str:
     order of text, and others of no width; but with the `kept` ones.
     """
     return "".join(char for char in text if char.isprintable() or char in kept)
+
+
+def replace_unprintable(text: str, by: str = "?") -> str:
+    """Return text from elsewhere, with `by` for each character that `remove_invisible` removes."""
+    return "".join(char if char.isprintable() else by for char in text)

@@ -35,7 +35,7 @@ from portal.services.cluster.node_rows import (
 )
 from portal.services.cluster.node_table import TableAddresses
 from portal.services.cluster.snapshot import ClusterSnapshot, build_snapshot
-from portal.services.jobs.external_jobs import printable, row_id
+from portal.services.jobs.external_jobs import row_id, to_printable_name
 from portal.web.dependencies import ContextDep, CurrentIdentity, CurrentUser, Identity
 from portal.web.pages import Page
 from spawner.slurm.model import JobInfo, NodeInfo
@@ -295,7 +295,7 @@ def to_viewer(who: Identity, settings: Settings) -> Viewer:
 def my_job(context: AppContext, info: JobInfo) -> MyJob:
     """Return one of the caller's jobs; for an array task, the array's page."""
     return MyJob(
-        id=info.uuid or row_id(context, info), job_id=info.job_id, name=printable(info.name)
+        id=info.uuid or row_id(context, info), job_id=info.job_id, name=to_printable_name(info.name)
     )
 
 

@@ -13,8 +13,8 @@ from portal.directory.contract import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
 from portal.services.auth import authentication, devices, web_sessions
 from portal.services.auth.attempts import Caller
 from portal.services.auth.authentication import LoggedIn
-from portal.services.auth.hashes import hash_token
 from portal.services.auth.second_factor import MAX_CODE_LENGTH
+from portal.services.hashes import hash_token
 from portal.services.identity.memberships import groups_of
 from portal.services.identity.roles import managed_by
 from portal.web.content_host import set_cookie

@@ -23,6 +23,7 @@ from portal.context import AppContext, open_context
 from portal.db import sqlite_file
 from portal.errors import PortalError
 from portal.services.audit.audit import By
+from spawner.names import replace_unprintable
 
 BAD_SETTINGS, REFUSED = 2, 1
 T = TypeVar("T")
@@ -141,8 +142,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def _to_cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return "" if value is None else replace_unprintable(str(value))
 
 
 def in_utc(at: datetime | None) -> datetime | None:

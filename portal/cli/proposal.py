@@ -14,6 +14,7 @@ from typing import Any
 
 from portal.cli.detection import Detected, SlurmFound
 from portal.config.settings import Settings
+from spawner.names import replace_unprintable
 from spawner.slurm.model import NodeInfo, PartitionInfo
 
 WIDTH = 96
@@ -363,7 +364,7 @@ def _render_part(part: Part) -> Iterator[str]:
 def _wrap_comment(text: str) -> Iterator[str]:
     """Wrap a comment to a bounded width; text from outside cannot end the comment."""
     line = "#"
-    for word in "".join(char if char.isprintable() else "?" for char in text).split():
+    for word in replace_unprintable(text).split():
         if len(line) + 1 + len(word) > WIDTH and line != "#":
             yield line
             line = "#"

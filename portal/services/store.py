@@ -7,6 +7,7 @@ outside the given session.
 from collections.abc import Callable
 from typing import TypeVar
 
+from sqlalchemy import CursorResult, Delete, Update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm.exc import StaleDataError
 
@@ -45,3 +46,9 @@ async def change(
                 continue
             return row
     return None
+
+
+async def affects_one_row(db: AsyncSession, statement: Update | Delete) -> bool:
+    """Execute a guarded statement; return False if its condition no longer holds for the row."""
+    result = await db.execute(statement, execution_options={"synchronize_session": False})
+    return isinstance(result, CursorResult) and result.rowcount == 1

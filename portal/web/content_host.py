@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 from portal import errors
 from portal.config.settings import Settings
 from portal.services.auth import content_logins
-from portal.services.auth.hashes import hash_token
+from portal.services.hashes import hash_token
 
 CONTENT_HOST = "X-Content-Host"
 """The header in which nginx's and the hub's subrequests name the browser's host."""

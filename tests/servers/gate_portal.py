@@ -34,9 +34,9 @@ from portal.models import (
     WebSession,
 )
 from portal.server import server_config
-from portal.services.auth.hashes import hash_token
 from portal.services.auth.tokens import new_text
-from portal.services.slurm.launch import derive_secret, hashed
+from portal.services.hashes import hash_token
+from portal.services.slurm.launch import derive_secret
 from portal.services.tensorboards.tickets import issue_ticket
 from spawner.slurm.model import Resources
 from tests.polling import wait_until
@@ -159,7 +159,7 @@ class Real:
             "state": TensorboardState.RUNNING,
             "host": "127.0.0.1",
             "port": self.node.port,
-            "secret_hash": hashed("call-home"),
+            "secret_hash": hash_token("call-home"),
             "guard_key": GUARD_KEY,
             "last_request_at": utcnow(),
             "logdir": "/home/alice/runs",

@@ -19,8 +19,8 @@ from portal.config.settings import Settings
 from portal.db import Database, utcnow
 from portal.models import ContentCode, ContentLogin, WebSession
 from portal.services.auth import web_sessions
-from portal.services.auth.hashes import hash_token
 from portal.services.auth.web_sessions import MAX_TOKEN_LENGTH, TOKEN_BYTES
+from portal.services.hashes import hash_token
 
 CODE_LIFE = timedelta(seconds=60)
 CODES_OF_ONE = 10

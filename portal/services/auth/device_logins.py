@@ -14,8 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, Update, and_, delete, func, or_, select, update
-from sqlalchemy.engine import CursorResult
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal import errors
@@ -26,9 +25,10 @@ from portal.services.audit.audit import Action, record
 from portal.services.audit.refused_logins import network_of
 from portal.services.auth import tokens
 from portal.services.auth.attempts import Attempt, Caller, SecretKind, counted
-from portal.services.auth.hashes import hash_token
 from portal.services.auth.tokens import Scope, TokenRequest
+from portal.services.hashes import hash_token
 from portal.services.identity.roles import may_enter
+from portal.services.store import affects_one_row
 
 LIFETIME = timedelta(minutes=10)
 INTERVAL = timedelta(seconds=5)
@@ -186,7 +186,7 @@ async def _decide(
     approved = days is not None
     change = update(DeviceLogin).where(waiting)
     async with database.session() as db:
-        if not await _affects_one_row(
+        if not await affects_one_row(
             db, change.values(approved=approved, user_id=user.id, days=days)
         ):
             raise _wrong_code_error()
@@ -264,7 +264,7 @@ async def _may_poll(database: Database, login: DeviceLogin) -> bool:
     )
     async with database.session() as db:
         change = update(DeviceLogin).where(_is_live(login), long_ago).values(polled_at=now)
-        polled = await _affects_one_row(db, change)
+        polled = await affects_one_row(db, change)
         await db.commit()
     return polled
 
@@ -273,8 +273,3 @@ async def _consume(db: AsyncSession, login: DeviceLogin) -> bool:
     """Delete a decided login; return False if another request already has."""
     gone = delete(DeviceLogin).where(_is_live(login)).returning(DeviceLogin.id)
     return bool((await db.scalars(gone)).all())
-
-
-async def _affects_one_row(db: AsyncSession, statement: Update) -> bool:
-    result = await db.execute(statement, execution_options={"synchronize_session": False})
-    return isinstance(result, CursorResult) and result.rowcount == 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import CursorResult, Delete, Update, delete, func, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -21,8 +21,9 @@ from portal.models import HalfLogin, RecoveryCode, SecondFactor, User, WebSessio
 from portal.services.audit.audit import Action, record
 from portal.services.auth import totp
 from portal.services.auth.attempts import Attempt, Caller, SecretKind, counted
-from portal.services.auth.hashes import hash_token
 from portal.services.auth.sealed import SealBroken, key_of, seal, unseal
+from portal.services.hashes import hash_token
+from portal.services.store import affects_one_row
 
 RESET_NOTICE_PERIOD = timedelta(days=30)
 """Period in which logins show a notice about a reset, unless the user has enrolled again."""
@@ -264,21 +265,16 @@ async def _consume_code(db: AsyncSession, settings: Settings, user: User, code: 
         raise errors.Conflict("You have no second factor.")
     if totp.is_recovery_code(code):
         condition = RecoveryCode.user_id == user.id, RecoveryCode.code_hash == hash_token(code)
-        if await _affects_one_row(db, delete(RecoveryCode).where(*condition)):
+        if await affects_one_row(db, delete(RecoveryCode).where(*condition)):
             return Way.RECOVERY_CODE
         raise _wrong_code_error()
     secret, now = _decrypt_secret(settings, factor), utcnow().timestamp()
     step = totp.matching_step(secret, code, now, after=factor.last_step)
     newer = SecondFactor.user_id == user.id, SecondFactor.last_step < (step or 0)
     statement = update(SecondFactor).where(*newer).values(last_step=step)
-    if step is None or not await _affects_one_row(db, statement):
+    if step is None or not await affects_one_row(db, statement):
         raise _wrong_code_error()
     return Way.APP
-
-
-async def _affects_one_row(db: AsyncSession, statement: Update | Delete) -> bool:
-    result = await db.execute(statement, execution_options={"synchronize_session": False})
-    return isinstance(result, CursorResult) and result.rowcount == 1
 
 
 async def _replace_codes(db: AsyncSession, user_id: str) -> list[str]:

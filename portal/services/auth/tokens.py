@@ -24,7 +24,7 @@ from portal.models import AccessToken, Role, SecondFactor, User
 from portal.services.audit.audit import Action, record
 from portal.services.auth import second_factor
 from portal.services.auth.attempts import Caller
-from portal.services.auth.hashes import hash_token
+from portal.services.hashes import hash_token
 from portal.services.identity.roles import NOT_ADMITTED, is_admitted, may_enter
 
 PREFIX = "dsp_"

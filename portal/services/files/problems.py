@@ -46,7 +46,7 @@ FILES_UNAVAILABLE = (
 )
 
 
-def to_portal_error(error: SpawnerError) -> PortalError:
+def to_file_error(error: SpawnerError) -> PortalError:
     """Convert an error of a user's file launcher to the error of the request."""
     match error:
         case FileProblem():

@@ -14,7 +14,7 @@ from portal.errors import FieldError, PortalError, invalid_input
 from portal.services.concurrency import RequestQueue, file_search_queue
 from portal.services.files import quota
 from portal.services.files.notebook_process import NotebookParser
-from portal.services.files.problems import to_portal_error
+from portal.services.files.problems import to_file_error
 from spawner.errors import SpawnerError
 from spawner.launcher.connection import Channel
 from spawner.launcher.file_answers import Room
@@ -190,4 +190,4 @@ def explaining() -> Iterator[None]:
     try:
         yield
     except SpawnerError as error:
-        raise to_portal_error(error) from error
+        raise to_file_error(error) from error

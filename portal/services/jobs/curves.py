@@ -12,6 +12,7 @@ import structlog
 
 from portal.context import AppContext
 from portal.models import BatchJob, Job, Session
+from portal.services.jobs.scalar_cache import READ_EVERY_S, pause_after
 from portal.services.slurm.job_logs import check_task
 from spawner.catalog.jobscript import task_logdir
 from spawner.errors import SpawnerError
@@ -22,8 +23,6 @@ log = structlog.get_logger(__name__)
 READ_WITHIN_S = 8.0
 POINTS = 1000
 COMPARED_POINTS = 300
-EVERY_S = 15.0
-REST = 20.0  # factor on the duration of a read: the pause before the next one
 NOTHING = FolderCurves(curves=[], left_out=0, complete=True)
 
 
@@ -35,7 +34,7 @@ class JobCurves:
 
     job: Job
     read: FolderCurves
-    refresh_s: float = EVERY_S
+    refresh_s: float = READ_EVERY_S
     problem: str | None = None
 
 
@@ -87,4 +86,4 @@ async def _read_folder(
 ) -> JobCurves:
     began_s = time.monotonic()
     read = await context.file_pool.curves(job.user.username, folder, points, timeout_s)
-    return JobCurves(job, read, max(EVERY_S, REST * (time.monotonic() - began_s)))
+    return JobCurves(job, read, pause_after(time.monotonic() - began_s))

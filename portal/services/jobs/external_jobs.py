@@ -324,7 +324,7 @@ def _to_row(
         id=identity,
         user_id=user.id,
         owner_id=user.id,
-        name=printable(info.name) or f"job {info.array_job_id or info.job_id}",
+        name=to_printable_name(info.name) or f"job {info.array_job_id or info.job_id}",
         resources=launch.resources_to_json(resources),
         cluster=context.settings.cluster_name,
         external=True,
@@ -348,6 +348,6 @@ def _to_row(
     return row
 
 
-def printable(name: str) -> str:
+def to_printable_name(name: str) -> str:
     """Make a job's name, which is arbitrary text, printable."""
     return remove_invisible(name).strip()[:64]

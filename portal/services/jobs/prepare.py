@@ -178,7 +178,7 @@ async def prepare(context: AppContext, user: User, request: JobRequest, uuid: st
     try:
         home = (await context.launchers.info(user.username)).home
     except SpawnerError as error:
-        raise launch.to_portal_error(error) from error
+        raise launch.to_launch_error(error) from error
     job_context = _to_job_place(context, user, home, uuid, environment, resources, name)
     rendered = _render(chosen, parameters, request.script, job_context, environment)
     return PreparedJob(

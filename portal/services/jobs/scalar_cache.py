@@ -10,11 +10,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-EVERY_S = 15.0
-REST = 20.0  # factor on the duration of the last read: the pause before the next one
+READ_EVERY_S = 15.0
+PAUSE_FACTOR = 20.0  # the pause after a read, in durations of this read
 AFTER_FAILURE_S = 60.0
 MAX_ARRAYS = 200
 ScalarValues = Mapping[str, float | None]
+
+
+def pause_after(took_s: float) -> float:
+    """Return the pause after a read of event files that took so long."""
+    return max(READ_EVERY_S, PAUSE_FACTOR * took_s)
 
 
 @dataclass
@@ -69,7 +74,7 @@ class ScalarCache:
 
     def rest(self, entry: CachedScalars, took_s: float, *, failed: bool = False) -> None:
         """Set the earliest time of the next read."""
-        pause_s = AFTER_FAILURE_S if failed else max(EVERY_S, REST * took_s)
+        pause_s = AFTER_FAILURE_S if failed else pause_after(took_s)
         entry.next_s = self._clock() + pause_s
 
     def close(self) -> None:

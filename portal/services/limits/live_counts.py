@@ -64,7 +64,7 @@ async def _count_jobs(db: AsyncSession, is_user: ColumnElement[bool]) -> dict[st
     arrays = select(User.username, BatchJob.array_size, BatchJob.task_counts)
     arrays = arrays.join(BatchJob, BatchJob.user_id == User.id)
     arrays = arrays.where(*live, BatchJob.array_size.is_not(None))
-    for username, size, by_state in (await db.execute(arrays)):
+    for username, size, by_state in await db.execute(arrays):
         counts[username] += _count_live_tasks(size or 0, by_state)
     return counts
 

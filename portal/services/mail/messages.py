@@ -17,6 +17,7 @@ from portal.i18n.translation import TAGS, Language, translate
 from portal.models import Job, JobKind
 from portal.services.mail import texts as words
 from spawner.durations import format_minutes
+from spawner.names import replace_unprintable
 from spawner.slurm.model import Outcome
 
 POLICY = SMTP.clone(cte_type="7bit")
@@ -170,7 +171,7 @@ def _format_runtime(job: Job, language: Language) -> str:
 
 def _to_line(text: str | None) -> str:
     """Reduce to one printable line without anything that reads as an encoded word (RFC 2047)."""
-    line = "".join(char if char.isprintable() else " " for char in text or "")
+    line = replace_unprintable(text or "", " ")
     return _truncate(" ".join(line.split()).replace("=?", "= ?"), MAX_LINE)
 
 

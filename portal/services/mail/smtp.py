@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from portal.config.mail import one_address
 from portal.config.settings import Settings
 from portal.db import utcnow
+from spawner.names import replace_unprintable
 
 STEP_S = 10.0
 MAX_REPLY = 300
@@ -213,5 +214,4 @@ def _classify_reply(code: int, reply: bytes | str, what: str) -> MailError:
 def _to_line(reply: bytes | str) -> str:
     """Return the server's reply in one line of bounded length."""
     text = reply.decode(errors="replace") if isinstance(reply, bytes) else reply
-    line = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(line.split())[:MAX_REPLY]
+    return " ".join(replace_unprintable(text, " ").split())[:MAX_REPLY]

@@ -27,7 +27,7 @@ from portal.models import (
     WebSession,
 )
 from portal.services.auth import web_sessions
-from portal.services.auth.hashes import hash_token
+from portal.services.hashes import hash_token
 from portal.services.identity.roles import MAY_ENTER
 from spawner.names import SESSION, USERNAME
 

@@ -13,8 +13,8 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Gone, LoginRequired
 from portal.models import Job, JobState, Session, Wanted
+from portal.services.hashes import hash_token
 from portal.services.slurm import certificates
-from portal.services.slurm.launch import hashed
 from portal.services.slurm.lifecycle import observe
 from portal.services.slurm.placement import node_address, where_it_runs
 from portal.services.store import change
@@ -30,7 +30,7 @@ async def authenticated(context: AppContext, session_id: str, secret: str) -> Se
     async with context.db.session() as db:
         session = await db.get(Session, session_id)
     expected = session.secret_hash if session is not None else ""
-    if session is None or not hmac.compare_digest(expected.encode(), hashed(secret).encode()):
+    if session is None or not hmac.compare_digest(expected.encode(), hash_token(secret).encode()):
         raise LoginRequired("This address requires the session's secret.")
     return session
 

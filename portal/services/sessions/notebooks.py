@@ -42,7 +42,7 @@ async def list_notebooks(context: AppContext, session: Session) -> tuple[list[No
             session.user.username, "notebooks", timeout_s=WITHIN_S
         )
     except SpawnerError as error:
-        raise launch.to_portal_error(error) from error
+        raise launch.to_launch_error(error) from error
     offered = launch.offered_environments(context, session.environment or "")
     names = [environment.name for environment in offered]
     own = session.environment if session.environment in names else None

@@ -215,7 +215,7 @@ async def _find_home(context: AppContext, user: User) -> str:
     try:
         return (await context.launchers.info(user.username)).home
     except SpawnerError as error:
-        raise launch.to_portal_error(error) from error
+        raise launch.to_launch_error(error) from error
 
 
 async def _insert(

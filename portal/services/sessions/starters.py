@@ -55,7 +55,7 @@ async def copy_starter(context: AppContext, user: User, environment: str, starte
             text = f"The notebook can't be copied into your home directory. {problem.message}"
             raise invalid_input([FieldError("starter", text)]) from problem
     except SpawnerError as error:
-        raise launch.to_portal_error(error) from error
+        raise launch.to_launch_error(error) from error
     return f"lab/tree/{quote(starter)}"
 
 

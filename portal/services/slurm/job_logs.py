@@ -83,7 +83,7 @@ async def find_paths(context: AppContext, job: BatchJob) -> BatchJob:
     try:
         paths = await context.launchers.job_paths(job.user.username, job.job_id)
     except SpawnerError as error:
-        raise launch.to_portal_error(error) from error
+        raise launch.to_launch_error(error) from error
 
     def apply(row: BatchJob) -> None:
         row.workdir = paths.workdir or row.workdir

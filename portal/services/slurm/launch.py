@@ -26,6 +26,7 @@ from portal.errors import (
 )
 from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob
 from portal.services.catalog.available import availability
+from portal.services.hashes import hash_token
 from portal.services.identity import preferences
 from portal.services.limits.user_accounts import NO_ACCOUNT
 from portal.services.slurm.job_identity import find_job
@@ -52,13 +53,6 @@ MAX_PATH = 4000
 LOG_TAIL_BYTES = 4096
 SURELY_AWAY = timedelta(seconds=20)
 NOTHING_STARTED = "Slurm is not responding, so nothing was started. Try again in a minute."
-
-
-def hashed(secret: str) -> str:
-    """Hash a node program's secret for storage; SHA-256 suffices, because the secret is random and
-    long.
-    """
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def derive_secret(context: AppContext, uuid: str) -> str:
@@ -252,7 +246,7 @@ async def _prepare_tensorboard(
 
     def save_hash(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
-            row.secret_hash = hashed(secret)
+            row.secret_hash = hash_token(secret)
 
     await change(context.db, Tensorboard, board.id, save_hash)
     return launch_files.TensorboardLaunch(
@@ -279,7 +273,7 @@ def check_slurm_answers(context: AppContext) -> None:
         raise SlurmUnreachable(NOTHING_STARTED)
 
 
-def to_portal_error(error: SpawnerError, resources: Resources | None = None) -> PortalError:
+def to_launch_error(error: SpawnerError, resources: Resources | None = None) -> PortalError:
     """Convert a launch failure to the error for the request for `resources`."""
     match error:
         case Rejected():
@@ -306,11 +300,11 @@ def to_portal_error(error: SpawnerError, resources: Resources | None = None) -> 
 def to_submission_error(
     context: AppContext, username: str, resources: Resources, error: SpawnerError
 ) -> PortalError:
-    """Convert a submission failure, like `to_portal_error`. sbatch gives the same error for an
+    """Convert a submission failure, like `to_launch_error`. sbatch gives the same error for an
     account that is not the user's and for a user without any; they are distinguished here.
     """
     if not isinstance(error, Rejected) or error.code != INVALID_ACCOUNT:
-        return to_portal_error(error, resources)
+        return to_launch_error(error, resources)
     if (
         not resources.account
         and context.accounting.associations is not None
@@ -404,7 +398,7 @@ def offered_environments(context: AppContext, own: str) -> list[Environment]:
 
 async def _save_secret_hash(context: AppContext, row: Job, secret: str) -> None:
     def apply(job: Job) -> None:
-        job.secret_hash = hashed(secret)
+        job.secret_hash = hash_token(secret)
 
     await change(context.db, type(row), row.id, apply)
 

@@ -41,7 +41,7 @@ async def read_piece(
     try:
         data, size, following = await reader(username, log.path, offset=start, limit=limit)
     except SpawnerError as error:
-        raise launch.to_portal_error(error) from error
+        raise launch.to_launch_error(error) from error
     skipped = _count_continued(data) if start < 0 and following > len(data) else 0
     cut = _count_incomplete(data) if following < size or not ended else 0
     complete = data[skipped : len(data) - cut]
@@ -67,7 +67,7 @@ async def stream_log(context: AppContext, username: str, log: LogPlace) -> Async
     try:
         data, size, offset = await reader(username, log.path, offset=0, limit=CHUNK)
     except SpawnerError as error:
-        raise launch.to_portal_error(error) from error
+        raise launch.to_launch_error(error) from error
     yield data
     while data and offset < size:
         limit = min(CHUNK, size - offset)

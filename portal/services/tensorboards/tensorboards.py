@@ -30,6 +30,7 @@ from portal.models import (
     new_id,
 )
 from portal.services.audit import audit
+from portal.services.hashes import hash_token
 from portal.services.slurm import certificates, launch
 from portal.services.slurm.placement import node_address, where_it_runs
 from portal.services.store import change
@@ -142,7 +143,7 @@ async def _check_logdir(context: AppContext, parent: Job, logdir: str) -> str:
     except PathRefused as error:
         raise invalid_input([FieldError("logdir", error.message)]) from error
     except SpawnerError as error:
-        raise launch.to_portal_error(error) from error
+        raise launch.to_launch_error(error) from error
     if not exists and parent.state is JobState.ENDED:
         raise invalid_input([FieldError("logdir", f"The folder {path} does not exist.")])
     return path
@@ -153,7 +154,7 @@ async def authenticated(context: AppContext, board_id: str, secret: str) -> Tens
     async with context.db.session() as db:
         board = await db.get(Tensorboard, board_id)
     expected = board.secret_hash if board is not None else ""
-    if board is None or not hmac.compare_digest(expected.encode(), launch.hashed(secret).encode()):
+    if board is None or not hmac.compare_digest(expected.encode(), hash_token(secret).encode()):
         raise LoginRequired("This address requires the TensorBoard's secret.")
     return board
 

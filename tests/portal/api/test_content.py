@@ -15,7 +15,7 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.services.auth.hashes import hash_token
+from portal.services.hashes import hash_token
 from portal.services.tensorboards import access
 from tests.portal.content_visitor import (
     ALICES,

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 
 from portal.db import utcnow
 from portal.models import JobState, Session, User, Wanted, WebSession
-from portal.services.auth.hashes import hash_token
+from portal.services.hashes import hash_token
 from portal.services.sessions.gate import GATE_QUERY
 from portal.services.slurm.launch import derive_secret
 from spawner.slurm.model import Outcome

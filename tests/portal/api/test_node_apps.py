@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from portal.models import AuditEvent, Session, Wanted
-from portal.services.slurm.launch import hashed
+from portal.services.hashes import hash_token
 from tests.portal.api.test_session_apps import APP, NOTEBOOKS, answer, real, session
 from tests.servers.gate_portal import Real, problem
 
@@ -18,7 +18,7 @@ SECRET = "the-secret"
 
 
 def send(real: Real, session: Session, method: str, body: Any = None, secret: str = SECRET) -> Any:
-    real.update(Session, session.id, secret_hash=hashed(SECRET))
+    real.update(Session, session.id, secret_hash=hash_token(SECRET))
     headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
     content = b"" if body is None else json.dumps(body).encode()
     path = f"/node/sessions/{session.id}/apps/demo"

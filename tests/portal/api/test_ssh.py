@@ -16,7 +16,8 @@ from deploy import nginx
 from portal.db import utcnow
 from portal.models import AccessToken, JobState, Session, User, Wanted
 from portal.services.auth.tokens import new_text
-from portal.services.slurm.launch import derive_secret, hashed
+from portal.services.hashes import hash_token
+from portal.services.slurm.launch import derive_secret
 from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER, SshGrant, parse_grant
 from spawner.ssh.host_key import render_public_key
 from tests.polling import wait_until
@@ -209,7 +210,7 @@ def _json(body: bytes) -> bytes:
 def open_connection(real: Real) -> tuple[Session, str]:
     """A session whose node program asks about a token; returns it and the token's id."""
     made = real.add_session()
-    real.update(Session, made.id, secret_hash=hashed("secret"))
+    real.update(Session, made.id, secret_hash=hash_token("secret"))
     return made, real.add_token("alice", "ssh")[0]
 
 

@@ -18,7 +18,7 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.services.auth.hashes import hash_token
+from portal.services.hashes import hash_token
 from portal.services.tensorboards.tickets import issue_frame_ticket
 from spawner.signing import is_signed
 from tests.servers.gate_portal import Real, problem, real_portal

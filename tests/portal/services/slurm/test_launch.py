@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from portal.models import Session
+from portal.services.hashes import hash_token
 from portal.services.slurm import launch
 from tests.portal.services.sessions.test_extending import extending
 from tests.servers.slapd import Slapd
@@ -29,6 +30,6 @@ async def test_both_copies_of_a_session_have_a_valid_secret(
             secrets.append(json.loads(files["config.json"])["secret"])
         async with context.db.session() as db:
             row = await db.get_one(Session, portal.session_id)
-        assert [launch.hashed(secret) for secret in secrets] == [row.secret_hash] * 2
+        assert [hash_token(secret) for secret in secrets] == [row.secret_hash] * 2
         assert launch.derive_secret(context, "another") not in secrets
         assert context.settings.internal_secret not in secrets

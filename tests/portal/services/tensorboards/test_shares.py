@@ -23,7 +23,7 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.services.auth.hashes import hash_token
+from portal.services.hashes import hash_token
 from portal.services.identity import memberships
 from portal.services.tensorboards import access
 from portal.services.tensorboards.tensorboards import MOVES

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from portal.api.file_answer import ByteRange, disposition, parse_range
 from portal.services.files import notebook_preview, previews
-from portal.services.files.problems import to_portal_error
+from portal.services.files.problems import to_file_error
 from spawner.errors import FileProblem, LauncherUnavailable, SpawnerError
 from spawner.launcher import file_answers
 from spawner.launcher.file_names import from_text, is_text, to_text
@@ -149,10 +149,10 @@ class TestAnswers:
 
     def test_refusals_carry_their_details(self) -> None:
         more = {"code": "offset", "offset": 5, "secret": "x", "version": [], "modified_at": 1.5}
-        found = to_portal_error(FileProblem("offset", "No.", more))
+        found = to_file_error(FileProblem("offset", "No.", more))
         assert (found.status, found.slug) == (409, "wrong-offset")
         assert found.extension == {"offset": 5, "modified_at": "1970-01-01T00:00:01.500000+00:00"}
-        assert to_portal_error(FileProblem("never heard of", "No.")).slug == "file-failed"
-        assert to_portal_error(FileProblem("bad-name", "No.")).errors[0].field == "path"
-        assert to_portal_error(LauncherUnavailable("x")).slug == "files-away"
-        assert to_portal_error(SpawnerError("x")).status == 503
+        assert to_file_error(FileProblem("never heard of", "No.")).slug == "file-failed"
+        assert to_file_error(FileProblem("bad-name", "No.")).errors[0].field == "path"
+        assert to_file_error(LauncherUnavailable("x")).slug == "files-away"
+        assert to_file_error(SpawnerError("x")).status == 503

@@ -10,7 +10,7 @@ import pytest
 from portal.api.job_schemas import array_out
 from portal.models import BatchJob, JobState, User
 from portal.services.jobs import scalars
-from portal.services.jobs.scalar_cache import EVERY_S, MAX_ARRAYS, REST, ScalarCache
+from portal.services.jobs.scalar_cache import MAX_ARRAYS, PAUSE_FACTOR, READ_EVERY_S, ScalarCache
 from spawner.errors import LauncherUnavailable
 from tests.fakes.context import partial_context
 
@@ -82,7 +82,7 @@ async def test_a_look_has_it_read_for_the_next_look() -> None:
 async def test_it_is_not_read_again_before_its_time() -> None:
     desk = Desk()
     await desk.look()
-    desk.clock.now_s += EVERY_S - 1
+    desk.clock.now_s += READ_EVERY_S - 1
     await desk.look()
     assert len(desk.launcher.asked) == 1
     desk.clock.now_s += 1
@@ -105,7 +105,7 @@ def test_what_takes_long_is_read_seldom() -> None:
     known = ScalarCache(clock)
     entry = known.of("j")
     known.rest(entry, took_s=10.0)
-    clock.now_s += REST * 10 - 1
+    clock.now_s += PAUSE_FACTOR * 10 - 1
     assert not known.is_due(entry)
     clock.now_s += 1
     assert known.is_due(entry)
@@ -118,7 +118,7 @@ async def test_all_tasks_of_a_large_array_have_their_turn() -> None:
     assert len(first) == scalars.FOLDERS
     assert max(map(len, desk.launcher.asked)) == scalars.LIVE_FOLDERS
     desk.launcher.asked.clear()
-    desk.clock.now_s += EVERY_S
+    desk.clock.now_s += READ_EVERY_S
     await desk.look()
     second = {folder for folders in desk.launcher.asked for folder in folders}
     assert len(first | second) == scalars.FOLDERS + 8
@@ -128,7 +128,7 @@ async def test_a_launcher_that_is_away_is_left_alone_for_a_while() -> None:
     desk = Desk()
     desk.launcher.away = True
     assert await desk.look() == {}
-    desk.clock.now_s += EVERY_S
+    desk.clock.now_s += READ_EVERY_S
     assert await desk.look() == {}
     assert len(desk.launcher.asked) == 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from portal.services.slurm.launch import to_portal_error
+from portal.services.slurm.launch import to_launch_error
 from spawner.errors import Rejected
 from spawner.slurm.model import Resources
 
@@ -22,5 +22,5 @@ from spawner.slurm.model import Resources
 def test_a_refusal_is_put_at_a_field_that_was_asked_for(
     code: str, gpus: int, fields: list[str]
 ) -> None:
-    found = to_portal_error(Rejected(code, "No.", None), Resources(gpus=gpus))
+    found = to_launch_error(Rejected(code, "No.", None), Resources(gpus=gpus))
     assert [error.field for error in found.errors] == fields
