@@ -13,6 +13,7 @@ from portal.directory import contract
 from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, NewGroup
 from portal.models import Role
 from portal.services.users import groups, lookup
+from portal.services.users.access import groups_that_let_in
 from portal.web.dependencies import ByDep, ContextDep, FreshAdmin, GroupReader, Reader
 
 router = APIRouter(tags=["groups"])
@@ -24,7 +25,8 @@ class GroupRow(BaseModel):
     """A group in a list.
 
     `member_count` counts the users and groups that it lists directly, null if unknown.
-    `makes_admins`: its members administer the portal; `lets_in`: they may use it.
+    `makes_admins`: its members administer the portal; `lets_in`: they may use it, as
+    administrators and viewers may, too; false if all users of the directory may.
     """
 
     name: str
@@ -155,7 +157,7 @@ def _row_fields(context: AppContext, group: contract.DirectoryGroup) -> dict[str
         "description": group.description,
         "member_count": group.size,
         "makes_admins": group.name in settings.ldap_admin_groups,
-        "lets_in": group.name in settings.ldap_user_groups,
+        "lets_in": group.name in groups_that_let_in(settings),
     }
 
 

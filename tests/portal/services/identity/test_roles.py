@@ -114,6 +114,13 @@ async def test_viewers_by_group(run_here: RunHere) -> None:
             assert (await carol.get("/api/v1/me")).body["role"] == "admin"
 
 
+async def test_groups_of_administrators_let_in_too(run_here: RunHere) -> None:
+    async with run_here(ldap_user_groups=["scientists"]) as portal:
+        async with logged_in(portal, "carol") as carol:
+            groups = (await carol.get(GROUPS)).body["items"]
+        assert {one["name"] for one in groups if one["lets_in"]} == {"portal-admins", "scientists"}
+
+
 async def test_a_viewer_tries_every_admin_route(here: Portal, carol: Browser, bob: Browser) -> None:
     """A viewer sees everything and changes nothing, with the cookie and with a token."""
     await grant(carol, "bob", "viewer")
