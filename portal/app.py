@@ -97,7 +97,7 @@ from portal.node_ca import open_ca
 from portal.services import idempotency
 from portal.services.files.uploads import CHUNK_BYTES
 from portal.services.identity.memberships import names_of_numbers
-from portal.services.slurm.job_metrics import Counting
+from portal.services.slurm.job_metrics import JobMetrics
 from portal.web import spa
 from portal.web.methods import allowed_methods
 from portal.web.middleware import (
@@ -291,7 +291,7 @@ async def _prepare(context: AppContext) -> None:
     """Prepare what only a running portal uses."""
     settings, metrics = context.settings, context.metrics
     patience = timedelta(minutes=settings.hub_give_up_minutes)
-    context.db.after_flush(Counting(metrics, patience).after_flush)
+    context.db.after_flush(JobMetrics(metrics, patience).after_flush)
     if settings.migrates_at_start:
         await context.db.migrate()
     metrics.directory.known(*settings.ldap_urls)

@@ -32,7 +32,7 @@ UNKNOWN = "unknown"  # the outcome of a job that ended for an unknown reason
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
-class Edge:
+class ExternalSystemMetrics:
     """Response times and failures of one external system.
 
     Called as `spawner.timing.Measure`; the request is the label, if there is one.
@@ -182,11 +182,17 @@ class Metrics:
 
     def _create_edge_metrics(self) -> None:
         registry = self.registry
-        self.slurm = Edge(registry, "slurm", "a Slurm command", "command", SLURM_BUCKETS)
-        self.launcher = Edge(registry, "launcher", "a launcher", "operation", LAUNCHER_BUCKETS)
-        self.directory = Edge(registry, "directory", "a directory server", "server")
-        self.hub = Edge(registry, "hub", "JupyterHub", "method")
-        self.proxy = Edge(registry, "proxy", "a TensorBoard (response headers)")
+        self.slurm = ExternalSystemMetrics(
+            registry, "slurm", "a Slurm command", "command", SLURM_BUCKETS
+        )
+        self.launcher = ExternalSystemMetrics(
+            registry, "launcher", "a launcher", "operation", LAUNCHER_BUCKETS
+        )
+        self.directory = ExternalSystemMetrics(
+            registry, "directory", "a directory server", "server"
+        )
+        self.hub = ExternalSystemMetrics(registry, "hub", "JupyterHub", "method")
+        self.proxy = ExternalSystemMetrics(registry, "proxy", "a TensorBoard (response headers)")
         self.proxy_open = Gauge(
             "portal_proxy_open", "TensorBoard responses being proxied", registry=registry
         )

@@ -20,7 +20,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import AuditEvent, Role
 from portal.services.audit import export, search
-from portal.services.audit.audit import Action, By, to_current_action
+from portal.services.audit.audit import Action, Actor, to_current_action
 from portal.services.audit.export import Format
 from portal.services.audit.search import AuditFilter
 from portal.services.audit.titles import title
@@ -158,7 +158,7 @@ async def export_audit(
 
     CSV for a spreadsheet, or JSON Lines. The export is itself an event.
     """
-    await export.record_export(context.db, event_filter, format, By(reader, ip))
+    await export.record_export(context.db, event_filter, format, Actor(reader, ip))
     name = f"audit-{utcnow():%Y-%m-%d}.{format.value}"
     return StreamingResponse(
         _stream_while_allowed(context, who, export.export(context.db, event_filter, format)),

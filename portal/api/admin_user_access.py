@@ -12,7 +12,7 @@ from portal.directory.contract import MAX_USERNAME_LENGTH
 from portal.errors import FieldError, invalid_input
 from portal.models import HomeTask, JobsPolicy, Role
 from portal.services.deprovision import offboarding
-from portal.services.deprovision.offboarding import MAX_WHY, Leaving
+from portal.services.deprovision.offboarding import MAX_WHY, DeletionOptions
 from portal.services.users import role_changes
 from portal.web.dependencies import ByDep, ConfirmedAdmin, ContextDep, FreshAdmin
 
@@ -89,7 +89,7 @@ async def delete_user(
         message = f"Type the username, {username}, to confirm."
         raise invalid_input([FieldError("confirm", message)])
     files = None if body.files == "keep" else HomeTask(body.files)
-    leaving = Leaving(files, body.jobs)
+    leaving = DeletionOptions(files, body.jobs)
     await offboarding.delete(context, username, leaving, by)
     return await show(context, username)
 

@@ -14,7 +14,7 @@ from portal.services.announcements.announcements import (
     AnnouncementPhase,
     AnnouncementRequest,
 )
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from portal.services.paging import cursor as cursor_of
 from portal.web.dependencies import (
     Anyone,
@@ -141,7 +141,7 @@ async def add_announcement(
 ) -> ManagedAnnouncement:
     """Create an announcement. Open pages show it within seconds of its start."""
     new = AnnouncementRequest(**{name: getattr(body, name) for name in AnnouncementIn.model_fields})
-    row = await announcements.add(context.db, new, By(admin, ip))
+    row = await announcements.add(context.db, new, Actor(admin, ip))
     await announcements.refresh(context)
     return managed(row)
 
@@ -159,7 +159,9 @@ async def edit_announcement(
     409 `edit-conflict`, with the author and time, if it was changed since `version`.
     """
     values = {name: getattr(body, name) for name in body.model_fields_set - {"version"}}
-    row = await announcements.edit(context.db, announcement_id, body.version, values, By(admin, ip))
+    row = await announcements.edit(
+        context.db, announcement_id, body.version, values, Actor(admin, ip)
+    )
     await announcements.refresh(context)
     return managed(row)
 
@@ -169,7 +171,7 @@ async def delete_announcement(
     announcement_id: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp
 ) -> None:
     """Delete an announcement; its text stays in the audit log."""
-    await announcements.delete(context.db, announcement_id, By(admin, ip))
+    await announcements.delete(context.db, announcement_id, Actor(admin, ip))
     await announcements.refresh(context)
 
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from portal.api.cluster_nodes import MyJob, load_snapshot, my_job, to_viewer
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.services.cluster.reservations import Ahead, ahead
-from portal.services.cluster.snapshot import ClusterSnapshot, Queue, Waiting
+from portal.services.cluster.reservations import VisibleReservation, list_reservations
+from portal.services.cluster.snapshot import ClusterSnapshot, Queue, WaitingJob
 from portal.services.limits.gpu_limit import explain_pending
 from portal.web.dependencies import ContextDep, CurrentIdentity, CurrentUser
 from spawner.slurm.model import PartitionInfo
@@ -118,7 +118,7 @@ def cluster_reservations(
     reservations = context.watcher.reservations
     accounts = {account for account, _, _ in context.accounting.of(user.username)}
     sees_all = to_viewer(who, context.settings).users
-    shown = ahead(reservations or (), utcnow(), user.username, accounts, sees_all)
+    shown = list_reservations(reservations or (), utcnow(), user.username, accounts, sees_all)
     cluster = context.watcher.cluster
     every = {node.name for node in cluster.nodes} if cluster else set()
     return Reservations(
@@ -148,7 +148,7 @@ def _to_queue(
     )
 
 
-def _to_waiting(context: AppContext, waiting: Waiting) -> MyWaiting:
+def _to_waiting(context: AppContext, waiting: WaitingJob) -> MyWaiting:
     why = explain_pending(context, waiting.job)
     explained_by_place = waiting.ahead is not None and waiting.job.reason in PLACE_REASONS
     return MyWaiting(
@@ -160,7 +160,7 @@ def _to_waiting(context: AppContext, waiting: Waiting) -> MyWaiting:
     )
 
 
-def _to_reservation(reservation: Ahead, every: set[str]) -> Reservation:
+def _to_reservation(reservation: VisibleReservation, every: set[str]) -> Reservation:
     return Reservation(
         start=reservation.start,
         end=reservation.end,

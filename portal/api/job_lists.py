@@ -94,7 +94,7 @@ class JobCount(BaseModel):
     by_state: dict[str, int]
 
 
-class Chosen(BaseModel):
+class JobChoice(BaseModel):
     """Jobs by their ids, or all that match a filter; exactly one of the two."""
 
     model_config = ConfigDict(extra="forbid")
@@ -114,26 +114,26 @@ class Chosen(BaseModel):
         return self.ids or []
 
 
-class LeftAlone(BaseModel):
+class UnchangedJob(BaseModel):
     """A job that was not changed, and the reason."""
 
     id: str
     message: str
 
 
-class ManyDone(BaseModel):
+class BulkResultOut(BaseModel):
     """The result of a bulk operation.
 
     `left`: with a filter, how many jobs still match; repeat the request until there are none.
     """
 
     done: list[str]
-    refused: list[LeftAlone]
+    refused: list[UnchangedJob]
     left: int | None
 
     @classmethod
-    def of(cls, done: bulk.Done) -> Self:
-        refused = [LeftAlone(id=left.id, message=left.message) for left in done.refused]
+    def of(cls, done: bulk.BulkResult) -> Self:
+        refused = [UnchangedJob(id=left.id, message=left.message) for left in done.refused]
         return cls(done=list(done.done), refused=refused, left=done.left)
 
 
@@ -196,19 +196,23 @@ async def compare_jobs(
     )
 
 
-async def _to_compared_run(context: AppContext, run: bulk.Compared) -> ComparedRun:
+async def _to_compared_run(context: AppContext, run: bulk.ComparedJob) -> ComparedRun:
     (job,) = await jobs_out(context, [run.job])
     metrics = None if run.metrics is None else dict(run.metrics)
     return ComparedRun(job=job, metrics=metrics, metrics_problem=run.problem)
 
 
 @router.post("/jobs/cancel-many", status_code=202)
-async def cancel_jobs(body: Chosen, user: JobsUser, context: ContextDep, by: ByDep) -> ManyDone:
+async def cancel_jobs(
+    body: JobChoice, user: JobsUser, context: ContextDep, by: ByDep
+) -> BulkResultOut:
     """Cancel several jobs, at most 500 at once; ended ones are listed in `refused`."""
-    return ManyDone.of(await bulk.cancel(context, user, body.selection(), by))
+    return BulkResultOut.of(await bulk.cancel(context, user, body.selection(), by))
 
 
 @router.post("/jobs/remove-many")
-async def remove_jobs(body: Chosen, user: JobsUser, context: ContextDep, by: ByDep) -> ManyDone:
+async def remove_jobs(
+    body: JobChoice, user: JobsUser, context: ContextDep, by: ByDep
+) -> BulkResultOut:
     """Remove several ended jobs from the list, at most 500 at once; their files stay."""
-    return ManyDone.of(await bulk.remove(context, user, body.selection(), by))
+    return BulkResultOut.of(await bulk.remove(context, user, body.selection(), by))

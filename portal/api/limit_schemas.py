@@ -277,10 +277,10 @@ def user_limits_out(
 ) -> UserLimitsOut:
     effective = {
         name: EffectiveOut(
-            **_to_counted_fields(count.counted),
-            otherwise=counted_out(count.otherwise) if count.otherwise else None,
+            **_to_counted_fields(limit.effective),
+            otherwise=counted_out(limit.without_own) if limit.without_own else None,
         )
-        for name, count in limits.counts.items()
+        for name, limit in limits.by_field.items()
     }
     return UserLimitsOut(
         username=limits.username,

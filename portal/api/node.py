@@ -55,7 +55,7 @@ async def live_session_program(
 
 GUARDS.update({session_program, tensorboard_program})
 OwnSession = Annotated[Session, Depends(session_program)]
-LiveSession = Annotated[Session, Depends(live_session_program)]
+CallingSession = Annotated[Session, Depends(live_session_program)]
 OwnTensorboard = Annotated[Tensorboard, Depends(tensorboard_program)]
 WaitS = Annotated[float, Query(ge=0, le=nodes.MAX_WAIT_S)]
 
@@ -104,7 +104,7 @@ async def session_hello(body: Hello, session: OwnSession, context: ContextDep) -
 
 @router.post("/sessions/{session_id}/certificate")
 async def certify_session(
-    body: CertificateIn, session: LiveSession, context: ContextDep
+    body: CertificateIn, session: CallingSession, context: ContextDep
 ) -> CertificateOut:
     """Issue another certificate, for a session that was extended."""
     return CertificateOut(certificate=await nodes.certify(context, session, body.csr))
@@ -151,14 +151,14 @@ class FramedTensorboardOut(TensorboardOut):
 
 
 @router.get("/sessions/{session_id}/facts")
-async def session_facts(session: LiveSession, context: ContextDep) -> Facts:
+async def session_facts(session: CallingSession, context: ContextDep) -> Facts:
     """Return the session for display by its own server."""
     return await _build_facts(context, session)
 
 
 @router.post("/sessions/{session_id}/extend")
 async def extend_session(
-    body: ExtendIn, session: LiveSession, context: ContextDep, ip: ClientIp
+    body: ExtendIn, session: CallingSession, context: ContextDep, ip: ClientIp
 ) -> Facts:
     """Extend the session at the request of the session itself."""
     owner = session.user
@@ -168,7 +168,7 @@ async def extend_session(
 
 @router.put("/sessions/{session_id}/tensorboard")
 async def start_tensorboard(
-    session: LiveSession, context: ContextDep, ip: ClientIp, body: TensorboardIn | None = None
+    session: CallingSession, context: ContextDep, ip: ClientIp, body: TensorboardIn | None = None
 ) -> FramedTensorboardOut:
     """Start the session's TensorBoard if it is not running; another folder restarts it."""
     logdir = body.logdir if body else None
@@ -183,7 +183,9 @@ async def start_tensorboard(
 
 
 @router.post("/sessions/{session_id}/use")
-async def report_usage(body: UseIn, session: LiveSession, context: ContextDep) -> dict[str, float]:
+async def report_usage(
+    body: UseIn, session: CallingSession, context: ContextDep
+) -> dict[str, float]:
     """Record the session's usage since its start; return in how many seconds to report again."""
     series = body.model_dump(exclude={"idle_s"})
     again = await usage.save_report(context, session, series, body.idle_s)
@@ -207,7 +209,7 @@ async def _build_facts(context: AppContext, session: Session) -> Facts:
 
 @router.get("/sessions/{session_id}/ssh/{token_id}", status_code=204)
 async def ssh_admitted(
-    token_id: str, session: LiveSession, context: ContextDep, wait_s: WaitS = 20.0
+    token_id: str, session: CallingSession, context: ContextDep, wait_s: WaitS = 20.0
 ) -> Response:
     """Return 204 after a while: keep the SSH connections of this token and ask again; 410: close
     them.

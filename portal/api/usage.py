@@ -20,7 +20,7 @@ from portal.errors import FieldError, invalid_input
 from portal.models import GROUP_NAME_LENGTH
 from portal.services.csv_cells import csv_lines
 from portal.services.limits import gpu_hours, usage_history
-from portal.services.limits.gpu_hours import HOUR, GpuHours, UsageKey, UsageQuery
+from portal.services.limits.gpu_hours import HOUR, UsageKey, UsageQuery, UsageSum
 from portal.services.limits.usage_history import MAX_PERIODS, UsageMeasure, UsageStep
 from portal.web.dependencies import ContextDep, CurrentUser, GroupReader, Reader
 
@@ -302,7 +302,7 @@ def _end_of_month(day: date) -> date:
     return day.replace(day=monthrange(day.year, day.month)[1])
 
 
-def _to_usage_row(used: GpuHours) -> UsageRow:
+def _to_usage_row(used: UsageSum) -> UsageRow:
     return UsageRow(
         name=used.name,
         gpu_hours=round(used.gpu_seconds / HOUR, 3),
@@ -311,9 +311,9 @@ def _to_usage_row(used: GpuHours) -> UsageRow:
     )
 
 
-def _sum_usage(rows: list[GpuHours]) -> GpuHours:
+def _sum_usage(rows: list[UsageSum]) -> UsageSum:
     gpu, cpu = sum(row.gpu_seconds for row in rows), sum(row.cpu_seconds for row in rows)
-    return GpuHours("", gpu, cpu, sum(row.jobs for row in rows))
+    return UsageSum("", gpu, cpu, sum(row.jobs for row in rows))
 
 
 def usage_csv(totals: UsageTotals) -> str:

@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 
 from portal.background.background_loop import BackgroundLoop
 from portal.background.notifier import DEPROVISION, EVERYONE, HOMES, IMPORTS, RECONCILE, USE
-from portal.background.reconciler import ROUND_S, Reconcile
+from portal.background.reconciler import ROUND_S, Reconciler
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.services.announcements import announcements
@@ -26,7 +26,7 @@ RESTART_S = 1.0
 def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoop]:
     """Return the loops; the stack ends the tasks that their steps have started."""
     settings = context.settings
-    reconcile = Reconcile(context)
+    reconcile = Reconciler(context)
     deprovisioning = deprovision.Deprovisioning(context)
     homes = home_commands.HomeRuns(context)
     for service in (reconcile, deprovisioning, homes):

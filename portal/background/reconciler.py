@@ -79,7 +79,7 @@ def _mark_waiting_for_hub(session: Session) -> None:
         session.suggestion = "The start continues automatically when it is back."
 
 
-class Reconcile:
+class Reconciler:
     """The reconcile loop."""
 
     def __init__(self, context: AppContext) -> None:

@@ -18,7 +18,7 @@ from portal.services.announcements.announcements import (
     MAX_TITLE,
     AnnouncementRequest,
 )
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 
 app = typer.Typer(help="Announcements to all users.", no_args_is_help=True)
 
@@ -35,7 +35,7 @@ When = Annotated[
 def list_announcements(json: Json = False) -> None:
     """List the newest fifty announcements, including those that have ended."""
 
-    async def execute(context: AppContext, _by: By) -> list[ManagedAnnouncement]:
+    async def execute(context: AppContext, _by: Actor) -> list[ManagedAnnouncement]:
         rows = await announcements.page(context.db)
         return [managed(row) for row in rows[: announcements.PAGE]]
 
@@ -78,7 +78,7 @@ def add(
     _check_lengths(title, text)
     new = AnnouncementRequest(title, level, text, in_utc(starts), in_utc(ends), public)
 
-    async def execute(context: AppContext, by: By) -> str:
+    async def execute(context: AppContext, by: Actor) -> str:
         return (await announcements.add(context.db, new, by)).id
 
     typer.echo(run(execute, _to_option))
@@ -130,7 +130,7 @@ def edit(
     if not values:
         raise typer.BadParameter("Set at least one field, for example --ends.")
 
-    async def execute(context: AppContext, by: By) -> None:
+    async def execute(context: AppContext, by: Actor) -> None:
         row = await announcements.get(context.db, announcement)
         await announcements.edit(context.db, row.id, row.version, values, by)
 
@@ -141,7 +141,7 @@ def edit(
 def end(announcement: Id) -> None:
     """End an announcement now; it stays in the list."""
 
-    async def execute(context: AppContext, by: By) -> None:
+    async def execute(context: AppContext, by: Actor) -> None:
         row = await announcements.get(context.db, announcement)
         values: dict[str, Any] = {"ends_at": datetime.now(UTC)}
         await announcements.edit(context.db, row.id, row.version, values, by)
@@ -153,7 +153,7 @@ def end(announcement: Id) -> None:
 def delete(announcement: Id) -> None:
     """Delete an announcement permanently."""
 
-    async def execute(context: AppContext, by: By) -> None:
+    async def execute(context: AppContext, by: Actor) -> None:
         await announcements.delete(context.db, announcement, by)
 
     run(execute)

@@ -11,7 +11,7 @@ from portal.cli.context import as_json, in_utc, run, table
 from portal.context import AppContext
 from portal.services.audit import export as audit_export
 from portal.services.audit import search
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from portal.services.audit.export import Format
 from portal.services.audit.search import AuditFilter
 
@@ -51,7 +51,7 @@ def list_events(
     """Search events."""
     event_filter = _build_filter(query, actor, action, target, ip, since, until)
 
-    async def execute(context: AppContext, _by: By) -> list[EventOut]:
+    async def execute(context: AppContext, _by: Actor) -> list[EventOut]:
         events = await search.page(context.db, event_filter, limit=limit)
         return [event_out(event) for event in events]
 
@@ -88,7 +88,7 @@ def export(
     """Print all matching events, as JSON Lines or CSV. The export is itself an event."""
     event_filter = _build_filter(query, actor, action, target, ip, since, until)
 
-    async def execute(context: AppContext, by: By) -> None:
+    async def execute(context: AppContext, by: Actor) -> None:
         await audit_export.record_export(context.db, event_filter, how, by)
         async for piece in audit_export.export(context.db, event_filter, how):
             sys.stdout.write(piece.decode())

@@ -22,7 +22,7 @@ from portal.config.settings import Settings, SettingsError, load_settings
 from portal.context import AppContext, open_context
 from portal.db import sqlite_file
 from portal.errors import PortalError
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from spawner.names import replace_unprintable
 
 BAD_SETTINGS, REFUSED = 2, 1
@@ -33,7 +33,7 @@ Number = Annotated[int | None, typer.Option(show_default=False)]
 
 
 def run(
-    work: Callable[[AppContext, By], Awaitable[T]], option: Callable[[str], str] | None = None
+    work: Callable[[AppContext, Actor], Awaitable[T]], option: Callable[[str], str] | None = None
 ) -> T:
     """Run a command with the context and the author of its changes.
 
@@ -82,9 +82,11 @@ def print_settings_error(error: SettingsError) -> typer.Exit:
     return typer.Exit(BAD_SETTINGS)
 
 
-async def _run_in_context(settings: Settings, work: Callable[[AppContext, By], Awaitable[T]]) -> T:
+async def _run_in_context(
+    settings: Settings, work: Callable[[AppContext, Actor], Awaitable[T]]
+) -> T:
     async with open_context(settings) as context:
-        return await work(context, By(f"cli:{unix_user()}"))
+        return await work(context, Actor(f"cli:{unix_user()}"))
 
 
 def unix_user() -> str:

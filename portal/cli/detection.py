@@ -79,7 +79,7 @@ class Detected:
 
 
 @dataclass(frozen=True)
-class Where:
+class DetectionOptions:
     """The operator's command line options; None: search for it."""
 
     host: str | None = None
@@ -93,7 +93,7 @@ class Where:
     virtualenvs: Path | None = None
 
 
-async def find(where: Where) -> Detected:
+async def find(where: DetectionOptions) -> Detected:
     """Run all searches concurrently."""
     address, base, source = where.address, where.base, "the command line"
     if address is None:
@@ -125,7 +125,7 @@ def own_name() -> str | None:
 # --- Slurm ----------------------------------------------------------------------------------------
 
 
-async def find_slurm(where: Where) -> tuple[SlurmFound | None, *tuple[str, ...]]:
+async def find_slurm(where: DetectionOptions) -> tuple[SlurmFound | None, *tuple[str, ...]]:
     program = shutil.which("sinfo")
     bin_dir = where.slurm_bin_dir or (Path(program).parent if program else None)
     if bin_dir is None:
@@ -203,7 +203,7 @@ async def find_directory(
 # --- environments and programs --------------------------------------------------------------------
 
 
-async def find_all(where: Where) -> tuple[DetectedEnvironments, *tuple[str, ...]]:
+async def find_all(where: DetectionOptions) -> tuple[DetectedEnvironments, *tuple[str, ...]]:
     """Find images, modules and virtualenvs."""
     missing = []
     images = tuple(sorted(file.name for file in where.images.glob("*.sif"))) if where.images else ()

@@ -8,7 +8,7 @@ from portal.api.admin_groups import Group, GroupRow, row_out, show
 from portal.cli.context import Json, as_json, run, table
 from portal.context import AppContext
 from portal.directory.contract import NewGroup
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from portal.services.users import groups, role_changes
 
 app = typer.Typer(help="Groups of the directory.", no_args_is_help=True)
@@ -25,7 +25,7 @@ def list_groups(
 ) -> None:
     """List groups."""
 
-    async def execute(context: AppContext, _by: By) -> list[GroupRow]:
+    async def execute(context: AppContext, _by: Actor) -> list[GroupRow]:
         rows, cursor = list[GroupRow](), None
         while True:
             page = await groups.page(context, query, cursor, PAGE)
@@ -92,7 +92,7 @@ def delete(name: Name) -> None:
 def add(name: Name, usernames: Usernames) -> None:
     """Add users to a group."""
 
-    async def execute(context: AppContext, by: By) -> Group:
+    async def execute(context: AppContext, by: Actor) -> Group:
         for username in usernames:
             await groups.add(context, name, username, by)
         return await show(context, name)
@@ -104,7 +104,7 @@ def add(name: Name, usernames: Usernames) -> None:
 def remove(name: Name, usernames: Usernames) -> None:
     """Remove users from a group."""
 
-    async def execute(context: AppContext, by: By) -> Group:
+    async def execute(context: AppContext, by: Actor) -> Group:
         for username in usernames:
             await groups.remove(context, name, username, by)
         return await show(context, name)

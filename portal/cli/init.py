@@ -8,7 +8,7 @@ import structlog
 import typer
 
 from portal.cli.context import REFUSED
-from portal.cli.detection import Where, find
+from portal.cli.detection import DetectionOptions, find
 from portal.cli.proposal import toml
 from portal.directory.discovery import Address
 
@@ -87,7 +87,7 @@ def init(
     if ldap_url is not None:
         password = _absolute(ldap_bind_password_file)
         address = Address(ldap_url, True, _absolute(ldap_ca_file), ldap_bind_dn, password)
-    where = Where(
+    where = DetectionOptions(
         host=host,
         slurm_bin_dir=_absolute(slurm_bin_dir),
         slurm_conf=_absolute(slurm_conf),

@@ -17,7 +17,7 @@ from portal.cli.context import Json, Number, as_json, run, table
 from portal.context import AppContext
 from portal.errors import NotFound, field_errors, invalid_input
 from portal.models import Limit, LimitScope
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from portal.services.limits import limit_changes, limit_views, slurm_drift
 from portal.services.limits.all_limits import figures
 from portal.services.limits.limit_changes import LimitRequest
@@ -66,7 +66,7 @@ def _parse_target(
     return LimitScope.DEFAULT, ""
 
 
-def _run(execute: Callable[[AppContext, By], Awaitable[T]]) -> T:
+def _run(execute: Callable[[AppContext, Actor], Awaitable[T]]) -> T:
     return run(execute, _to_option)
 
 
@@ -83,7 +83,7 @@ def _to_option(field: str) -> str:
 def list_limits(json: Json = False) -> None:
     """List all limits, with refusals by Slurm and drift."""
 
-    async def execute(context: AppContext, _by: By) -> list[LimitOut]:
+    async def execute(context: AppContext, _by: Actor) -> list[LimitOut]:
         await context.slurm_limits.recall()
         rows = await limit_changes.every(context)
         members = await limit_views.members(context, rows)
@@ -151,7 +151,7 @@ def show(
         _show_user(name, json=json)
         return
 
-    async def execute(context: AppContext, _by: By) -> LimitOut:
+    async def execute(context: AppContext, _by: Actor) -> LimitOut:
         return limit_out(await limit_changes.load_limit(context, scope, name))
 
     limits = _run(execute)
@@ -167,7 +167,7 @@ def show(
 
 
 def _show_user(username: str, *, json: bool) -> None:
-    async def execute(context: AppContext, _by: By) -> UserLimitsOut:
+    async def execute(context: AppContext, _by: Actor) -> UserLimitsOut:
         await context.slurm_limits.recall()
         limits = await limit_views.load_user_limits(context, username)
         return user_limits_out(limits, await load_group_totals(context, limits.limits), slurm=True)
@@ -214,7 +214,7 @@ def _format_figures(figures: Mapping[str, str] | None) -> str:
 def list_drift(json: Json = False) -> None:
     """List drift in Slurm, as a running portal last saw it, and accepted differences."""
 
-    async def execute(context: AppContext, _by: By) -> list[DriftItem]:
+    async def execute(context: AppContext, _by: Actor) -> list[DriftItem]:
         await context.slurm_limits.recall()
         return [drift_item(drift) for drift in slurm_drift.every(context)]
 
@@ -283,7 +283,7 @@ def set_limit(
     if not given and not create_account:
         raise typer.BadParameter("Set at least one field, for example --gpus 2.")
 
-    async def execute(context: AppContext, by: By) -> LimitOut:
+    async def execute(context: AppContext, by: Actor) -> LimitOut:
         request, row = _validate(given), await _find_limit(context, target)
         before = figures(row) if row else Figures()
         version = row.version if row else None
@@ -295,7 +295,7 @@ def set_limit(
     _print_result(_run(execute))
 
 
-async def _store_limit(context: AppContext, change: LimitRequest, by: By) -> LimitOut:
+async def _store_limit(context: AppContext, change: LimitRequest, by: Actor) -> LimitOut:
     if change.given.partitions or change.given.gpus_by_type:
         await _load_cluster(context)
     return limit_out(await limit_changes.put(context, by, change))
@@ -360,7 +360,7 @@ def unset(
         if name not in FIELDS:
             raise typer.BadParameter(f"There is no field {name}. Available: {', '.join(FIELDS)}.")
 
-    async def execute(context: AppContext, by: By) -> LimitOut:
+    async def execute(context: AppContext, by: Actor) -> LimitOut:
         row = await limit_changes.load_limit(context, *target)
         given = replace(figures(row), **dict.fromkeys(names))
         return await _store_limit(context, LimitRequest(target, given, row.version), by)

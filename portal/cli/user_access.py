@@ -13,9 +13,9 @@ from portal.cli.context import run
 from portal.cli.users import Username, app
 from portal.context import AppContext
 from portal.models import HomeTask, JobsPolicy, Role
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from portal.services.deprovision import offboarding
-from portal.services.deprovision.offboarding import Leaving
+from portal.services.deprovision.offboarding import DeletionOptions
 from portal.services.users import role_changes
 
 __all__ = ["app"]  # the app of portal.cli.users, with these commands added
@@ -47,7 +47,7 @@ def disable(
 ) -> None:
     """Disable a user, here and in the directory."""
 
-    async def execute(context: AppContext, by: By) -> None:
+    async def execute(context: AppContext, by: Actor) -> None:
         await offboarding.disable(context, username, jobs, why, by)
 
     run(execute)
@@ -73,9 +73,9 @@ def delete(
     """Disable a user and, once their sessions and jobs have ended, delete the account."""
     if confirm != username:
         raise typer.BadParameter(f"Set --confirm {username} to confirm.")
-    leaving = Leaving(None if files is HomePolicy.KEEP else HomeTask(files.value), jobs)
+    leaving = DeletionOptions(None if files is HomePolicy.KEEP else HomeTask(files.value), jobs)
 
-    async def execute(context: AppContext, by: By) -> None:
+    async def execute(context: AppContext, by: Actor) -> None:
         await offboarding.delete(context, username, leaving, by)
 
     run(execute)
@@ -89,7 +89,7 @@ def grant(
 ) -> None:
     """Grant a user a role in addition to the directory's."""
 
-    async def execute(context: AppContext, by: By) -> None:
+    async def execute(context: AppContext, by: Actor) -> None:
         await role_changes.grant(context, username, Role(role.value), by)
 
     run(execute)
@@ -110,7 +110,7 @@ def number(
 ) -> None:
     """Confirm that a user whose UID in the directory has changed is still the same user."""
 
-    async def execute(context: AppContext, by: By) -> None:
+    async def execute(context: AppContext, by: Actor) -> None:
         await offboarding.confirm_number(context, username, uid, by)
 
     run(execute)

@@ -14,7 +14,7 @@ from portal.api.user_schemas import CheckOut, UserOut, UserRow, row_out, show
 from portal.cli.context import Json, Number, Text, as_json, run, table, write_secret
 from portal.context import AppContext
 from portal.directory.contract import Edit, NewDirectoryUser, OneTimePassword
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from portal.services.limits.limit_rules import Figures
 from portal.services.users import commands, csv_file, csv_import, groups, listing, lookup, new_users
 from portal.services.users.csv_file import NONE, or_default
@@ -50,7 +50,7 @@ def list_users(
 ) -> None:
     """List users."""
 
-    async def execute(context: AppContext, _by: By) -> tuple[list[UserRow], list[str]]:
+    async def execute(context: AppContext, _by: Actor) -> tuple[list[UserRow], list[str]]:
         rows, notes, cursor = list[UserRow](), dict[str, None](), None
         while len(rows) < limit:
             count = min(PAGE, limit - len(rows))
@@ -211,7 +211,7 @@ def _create(
 ) -> tuple[OneTimePassword, UserOut]:
     """Create the user; None means the setting's login group or Slurm account."""
 
-    async def execute(context: AppContext, by: By) -> tuple[OneTimePassword, UserOut]:
+    async def execute(context: AppContext, by: Actor) -> tuple[OneTimePassword, UserOut]:
         defaults = csv_import.defaults_of(context.settings)
         group = or_default(login_group, defaults.login_group)
         account = or_default(slurm_account, defaults.slurm_account)
@@ -249,7 +249,7 @@ def edit(
     """Edit a user. Omitted fields stay unchanged."""
     changes = Edit(given_name, surname, display_name, email, gid, home, shell)
 
-    async def execute(context: AppContext, by: By) -> UserOut:
+    async def execute(context: AppContext, by: Actor) -> UserOut:
         entry = (await lookup.load_details(context, username)).entry
         version = entry.version if entry is not None else ""
         await commands.edit(context, username, changes, version, by)
@@ -302,7 +302,7 @@ def change_groups(
 ) -> None:
     """Show a user's groups, or add and remove some."""
 
-    async def execute(context: AppContext, by: By) -> list[str]:
+    async def execute(context: AppContext, by: Actor) -> list[str]:
         for name in add or ():
             await groups.add(context, name, username, by)
         for name in remove or ():
@@ -350,7 +350,7 @@ def import_file(
 
 
 async def _import_lines(
-    context: AppContext, content: bytes, by: By, *, dry_run: bool
+    context: AppContext, content: bytes, by: Actor, *, dry_run: bool
 ) -> UserImport:
     defaults = csv_import.defaults_of(context.settings)
     lines = csv_file.read(csv_file.decoded(content), defaults)

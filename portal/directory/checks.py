@@ -52,7 +52,7 @@ _FORMULA_PREFIXES = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True)
-class Local:
+class LocalAccounts:
     """Accounts and groups of the local system: on every machine they take precedence over the
     directory's.
     """
@@ -61,15 +61,15 @@ class Local:
     numbers: frozenset[int]
 
 
-def local_accounts(file: Path = Path("/etc/passwd")) -> Local:
+def local_accounts(file: Path = Path("/etc/passwd")) -> LocalAccounts:
     return _read_accounts(file)
 
 
-def local_groups(file: Path = Path("/etc/group")) -> Local:
+def local_groups(file: Path = Path("/etc/group")) -> LocalAccounts:
     return _read_accounts(file)
 
 
-def _read_accounts(file: Path) -> Local:
+def _read_accounts(file: Path) -> LocalAccounts:
     """Read names and numbers from a file in passwd's format.
 
     Raises OSError if it cannot be read.
@@ -77,12 +77,12 @@ def _read_accounts(file: Path) -> Local:
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     fields = [line.split(":") for line in lines]
     complete = [parts for parts in fields if len(parts) > 2 and parts[2].isdecimal()]
-    return Local(
+    return LocalAccounts(
         frozenset(parts[0] for parts in complete), frozenset(int(parts[2]) for parts in complete)
     )
 
 
-def new_user(new: NewDirectoryUser, settings: Settings, local: Local) -> list[FieldError]:
+def new_user(new: NewDirectoryUser, settings: Settings, local: LocalAccounts) -> list[FieldError]:
     """Return all errors that can be found without the directory."""
     problems = list(_check_name("username", new.username, local))
     problems += _check_real_name("given_name", new.given_name, MAX_NAME, may_be_empty=True)
@@ -114,7 +114,7 @@ def edit(change: Edit, settings: Settings) -> list[FieldError]:
     return problems
 
 
-def new_group(new: NewGroup, settings: Settings, local: Local) -> list[FieldError]:
+def new_group(new: NewGroup, settings: Settings, local: LocalAccounts) -> list[FieldError]:
     problems = list(_check_name("name", new.name, local))
     problems += _check_text(
         "description", new.description or "", MAX_DESCRIPTION, may_be_empty=True
@@ -154,7 +154,7 @@ def is_password(text: str) -> bool:
     return True
 
 
-def _check_name(field: str, name: str, local: Local) -> Iterator[FieldError]:
+def _check_name(field: str, name: str, local: LocalAccounts) -> Iterator[FieldError]:
     if not USERNAME.fullmatch(name):
         yield FieldError(
             field,
@@ -218,12 +218,14 @@ def _check_home(path: str | None, settings: Settings) -> Iterator[FieldError]:
         yield FieldError("home", f"{path} is a system folder. Choose a folder of the user.")
 
 
-def _check_uid(uid: int | None, settings: Settings, local: Local) -> Iterator[FieldError]:
+def _check_uid(uid: int | None, settings: Settings, local: LocalAccounts) -> Iterator[FieldError]:
     if uid is not None:
         yield from _check_number("uid", uid, settings.min_uid, local)
 
 
-def _check_number(field: str, number: int, least: int, local: Local) -> Iterator[FieldError]:
+def _check_number(
+    field: str, number: int, least: int, local: LocalAccounts
+) -> Iterator[FieldError]:
     if number < least:
         yield FieldError(field, f"Numbers below {least} are reserved for the system.")
     elif number > MAX_NUMBER or number in _OVERFLOW_IDS:
@@ -235,4 +237,6 @@ def _check_number(field: str, number: int, least: int, local: Local) -> Iterator
 def _check_primary_gid(gid: int | None, settings: Settings) -> Iterator[FieldError]:
     """Check a primary group number: a system group is allowed only if the settings name it."""
     if gid is not None and gid != settings.ldap_primary_gid:
-        yield from _check_number("gid", gid, settings.min_uid, Local(frozenset(), frozenset()))
+        yield from _check_number(
+            "gid", gid, settings.min_uid, LocalAccounts(frozenset(), frozenset())
+        )

@@ -86,7 +86,7 @@ class _Template:
         )
 
 
-class Reader:
+class Translator:
     """Translates with one catalog, which maps an English template to one in another language. Gaps
     are {0}, {1} …
     """
@@ -126,8 +126,8 @@ class Reader:
 class _Translation:
     """The translation of one text."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, translator: Translator) -> None:
+        self._translator = translator
         self._depth, self._tries = 0, 0
 
     def translated(self, text: str) -> str | None:
@@ -153,10 +153,10 @@ class _Translation:
         self._tries += 1
         if self._tries > _MAX_TRIES:
             return None
-        exact = self._reader.exact(text)
+        exact = self._translator.exact(text)
         if exact is not None:
             return exact
-        for template, pieces in self._reader.matches(text):
+        for template, pieces in self._translator.matches(text):
             if across or not any(_BETWEEN.search(piece) for piece in pieces):
                 return self._fill(template, pieces)
         return None
@@ -269,9 +269,9 @@ def _join(parts: list[str]) -> str:
 
 
 @functools.cache
-def chinese() -> Reader:
-    """Return the reader of zh.json."""
-    return Reader(json.loads(_CATALOGUE.read_text()))
+def chinese() -> Translator:
+    """Return the translator with zh.json."""
+    return Translator(json.loads(_CATALOGUE.read_text()))
 
 
 def translate(text: str, language: Language) -> str:

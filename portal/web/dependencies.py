@@ -20,7 +20,7 @@ from portal import errors
 from portal.config.settings import Settings
 from portal.context import AppContext
 from portal.models import AccessToken, HalfLogin, HalfLoginStep, Role, User, WebSession
-from portal.services.audit.audit import By, came_with_token
+from portal.services.audit.audit import Actor, came_with_token
 from portal.services.auth import tokens, web_sessions
 from portal.services.auth.tokens import Scope
 from portal.services.identity.roles import manages
@@ -331,14 +331,14 @@ def confirmed_admin(user: FreshAdmin, who: CurrentIdentity, settings: SettingsDe
 ConfirmedAdmin = Annotated[User, Depends(confirmed_admin)]
 
 
-def by(who: CurrentIdentity, ip: ClientIp) -> By:
+def by(who: CurrentIdentity, ip: ClientIp) -> Actor:
     """Return the author and address of a change, for the audit log; the route's guard authorizes
     it.
     """
-    return By(who.user, ip)
+    return Actor(who.user, ip)
 
 
-ByDep = Annotated[By, Depends(by)]
+ByDep = Annotated[Actor, Depends(by)]
 
 
 async def fresh_group_manager(group: str, who: CurrentIdentity, context: ContextDep) -> User:

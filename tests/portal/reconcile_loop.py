@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from portal.background.notifier import Notifier
-from portal.background.reconciler import Reconcile
+from portal.background.reconciler import Reconciler
 from portal.context import allow_always
 from portal.db import Database, utcnow
 from portal.metrics import Metrics
@@ -125,7 +125,7 @@ class ReconcileHarness:
             notifier=self.notifier, settings=settings, submitting={}, tensorboard_heartbeats={},
             metrics=Metrics(), fence=allow_always,
         )  # fmt: skip
-        self.loop = Reconcile(self.context)
+        self.loop = Reconciler(self.context)
         self.now = utcnow()
 
     async def start(self) -> None:

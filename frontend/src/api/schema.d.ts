@@ -4171,6 +4171,20 @@ export interface components {
             id: string;
         };
         /**
+         * BulkResultOut
+         * @description The result of a bulk operation.
+         *
+         *     `left`: with a filter, how many jobs still match; repeat the request until there are none.
+         */
+        BulkResultOut: {
+            /** Done */
+            done: string[];
+            /** Left */
+            left: number | null;
+            /** Refused */
+            refused: components["schemas"]["UnchangedJob"][];
+        };
+        /**
          * CapabilitiesOut
          * @description The operations that the directory supports. `missing`: the reason for each missing button.
          */
@@ -4355,15 +4369,6 @@ export interface components {
             environment?: string | null;
             /** Template */
             template?: string | null;
-        };
-        /**
-         * Chosen
-         * @description Jobs by their ids, or all that match a filter; exactly one of the two.
-         */
-        Chosen: {
-            /** Ids */
-            ids?: string[] | null;
-            matching?: components["schemas"]["JobFilterIn"] | null;
         };
         /**
          * ClusterFigureOut
@@ -5459,7 +5464,8 @@ export interface components {
          * @description A group in a list.
          *
          *     `member_count` counts the users and groups that it lists directly, null if unknown.
-         *     `makes_admins`: its members administer the portal; `lets_in`: they may use it.
+         *     `makes_admins`: its members administer the portal; `lets_in`: they may use it, as
+         *     administrators and viewers may, too; false if all users of the directory may.
          */
         GroupRow: {
             /** Description */
@@ -5757,6 +5763,15 @@ export interface components {
             };
             /** Script */
             script: string;
+        };
+        /**
+         * JobChoice
+         * @description Jobs by their ids, or all that match a filter; exactly one of the two.
+         */
+        JobChoice: {
+            /** Ids */
+            ids?: string[] | null;
+            matching?: components["schemas"]["JobFilterIn"] | null;
         };
         /**
          * JobCount
@@ -6153,16 +6168,6 @@ export interface components {
             value: number;
         };
         /**
-         * LeftAlone
-         * @description A job that was not changed, and the reason.
-         */
-        LeftAlone: {
-            /** Id */
-            id: string;
-            /** Message */
-            message: string;
-        };
-        /**
          * LimitChoices
          * @description Names that the fields of a limit can have; null while Slurm cannot report them.
          */
@@ -6478,20 +6483,6 @@ export interface components {
             updated_by: string;
             /** Version */
             version: number;
-        };
-        /**
-         * ManyDone
-         * @description The result of a bulk operation.
-         *
-         *     `left`: with a filter, how many jobs still match; repeat the request until there are none.
-         */
-        ManyDone: {
-            /** Done */
-            done: string[];
-            /** Left */
-            left: number | null;
-            /** Refused */
-            refused: components["schemas"]["LeftAlone"][];
         };
         /**
          * MapHardware
@@ -8400,6 +8391,16 @@ export interface components {
             complete: boolean;
             /** Items */
             items: components["schemas"]["TrashItem"][];
+        };
+        /**
+         * UnchangedJob
+         * @description A job that was not changed, and the reason.
+         */
+        UnchangedJob: {
+            /** Id */
+            id: string;
+            /** Message */
+            message: string;
         };
         /** UploadIn */
         UploadIn: {
@@ -12563,7 +12564,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Chosen"];
+                "application/json": components["schemas"]["JobChoice"];
             };
         };
         responses: {
@@ -12573,7 +12574,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ManyDone"];
+                    "application/json": components["schemas"]["BulkResultOut"];
                 };
             };
             /** @description Error */
@@ -12695,7 +12696,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Chosen"];
+                "application/json": components["schemas"]["JobChoice"];
             };
         };
         responses: {
@@ -12705,7 +12706,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ManyDone"];
+                    "application/json": components["schemas"]["BulkResultOut"];
                 };
             };
             /** @description Error */

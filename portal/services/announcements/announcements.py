@@ -21,7 +21,7 @@ from portal.db import Database, utcnow
 from portal.errors import EditConflict, FieldError, NotFound, invalid_input
 from portal.models import Announcement, AnnouncementLevel
 from portal.services import paging
-from portal.services.audit.audit import Action, By, changed, record
+from portal.services.audit.audit import Action, Actor, changed, record
 
 PAGE = 50
 MAX_TITLE, MAX_TEXT = 200, 4000
@@ -68,7 +68,7 @@ async def refresh(context: AppContext) -> None:
         context.notifier.notify(EVERYONE)
 
 
-async def add(database: Database, request: AnnouncementRequest, by: By) -> Announcement:
+async def add(database: Database, request: AnnouncementRequest, by: Actor) -> Announcement:
     """Create an announcement. Raises InvalidInput."""
     starts_at = request.starts_at or utcnow()
     row = Announcement(**{**vars(request), "starts_at": starts_at})
@@ -85,7 +85,7 @@ async def add(database: Database, request: AnnouncementRequest, by: By) -> Annou
 
 
 async def edit(
-    database: Database, announcement_id: str, version: int, values: Mapping[str, Any], by: By
+    database: Database, announcement_id: str, version: int, values: Mapping[str, Any], by: Actor
 ) -> Announcement:
     """Update fields of an announcement if it still has this version.
 
@@ -99,7 +99,7 @@ async def edit(
 
 
 async def _edit(
-    database: Database, announcement_id: str, version: int, values: Mapping[str, Any], by: By
+    database: Database, announcement_id: str, version: int, values: Mapping[str, Any], by: Actor
 ) -> Announcement:
     async with database.session() as db:
         row = await db.get(Announcement, announcement_id)
@@ -123,7 +123,7 @@ async def _edit(
         return row
 
 
-async def delete(database: Database, announcement_id: str, by: By) -> None:
+async def delete(database: Database, announcement_id: str, by: Actor) -> None:
     """Delete an announcement permanently. Raises NotFound."""
     async with database.session() as db:
         row = await db.get(Announcement, announcement_id)
@@ -182,7 +182,7 @@ def _to_json(value: Any) -> Any:
 
 
 def _record(
-    db: AsyncSession, action: Action, row: Announcement, by: By, detail: dict[str, Any]
+    db: AsyncSession, action: Action, row: Announcement, by: Actor, detail: dict[str, Any]
 ) -> None:
     record(db, action, actor=by.actor, target=row.title, detail=detail, ip=by.ip)
 

@@ -137,7 +137,7 @@ def list_recorded_actions(action: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class By:
+class Actor:
     """The actor of a change: a user, or `cli:` and the UNIX account for the command line."""
 
     actor: User | str

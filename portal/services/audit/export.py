@@ -8,7 +8,7 @@ from typing import Any
 
 from portal.db import Database
 from portal.models import AuditEvent
-from portal.services.audit.audit import Action, By, record, to_current_action
+from portal.services.audit.audit import Action, Actor, record, to_current_action
 from portal.services.audit.search import AuditFilter, every
 from portal.services.csv_cells import csv_lines
 
@@ -42,7 +42,9 @@ def split_detail(event: AuditEvent) -> tuple[list[ExportedChange], dict[str, Any
     return changes, rest
 
 
-async def record_export(database: Database, event_filter: AuditFilter, how: Format, by: By) -> None:
+async def record_export(
+    database: Database, event_filter: AuditFilter, how: Format, by: Actor
+) -> None:
     """Record the export itself: the format and the filter."""
     fields = {name: str(value) for name, value in vars(event_filter).items() if value}
     async with database.session() as db:

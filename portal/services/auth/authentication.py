@@ -254,7 +254,7 @@ async def _finish(
     session: WebSession,
     token: str,
     caller: Caller,
-    way: second_factor.Way | None = None,
+    way: second_factor.CodeKind | None = None,
 ) -> LoggedIn:
     """Store the web session, record the login and commit."""
     user.last_login_at = utcnow()

@@ -31,7 +31,7 @@ RESET_NOTICE_PERIOD = timedelta(days=30)
 MAX_CODE_LENGTH = 40
 
 
-class Way(StrEnum):
+class CodeKind(StrEnum):
     """The kind of code that was used."""
 
     APP = "app"
@@ -148,14 +148,14 @@ async def confirm(
 
 async def accept(
     database: Database, settings: Settings, user: User, code: str, caller: Caller
-) -> Way:
+) -> CodeKind:
     """Accept a TOTP or recovery code, which is then used up.
 
     Raises WrongCode (wrong, used before, too old), TooManyAttempts; Conflict without a factor.
     """
     async with counted(database, settings, _new_attempt(user, caller)), database.session() as db:
         way = await _consume_code(db, settings, user, totp.cleaned(code))
-        if way is Way.RECOVERY_CODE:
+        if way is CodeKind.RECOVERY_CODE:
             record(db, Action.RECOVERY_CODE_USED, actor=user, ip=caller.ip)
         await db.commit()
         return way
@@ -258,7 +258,7 @@ async def _refuse_enrolled(db: AsyncSession, user_id: str) -> None:
         )
 
 
-async def _consume_code(db: AsyncSession, settings: Settings, user: User, code: str) -> Way:
+async def _consume_code(db: AsyncSession, settings: Settings, user: User, code: str) -> CodeKind:
     """Use up a normalized code, in the caller's transaction."""
     factor = await _load_enrolled(db, user.id)
     if factor is None:
@@ -266,7 +266,7 @@ async def _consume_code(db: AsyncSession, settings: Settings, user: User, code: 
     if totp.is_recovery_code(code):
         condition = RecoveryCode.user_id == user.id, RecoveryCode.code_hash == hash_token(code)
         if await affects_one_row(db, delete(RecoveryCode).where(*condition)):
-            return Way.RECOVERY_CODE
+            return CodeKind.RECOVERY_CODE
         raise _wrong_code_error()
     secret, now = _decrypt_secret(settings, factor), utcnow().timestamp()
     step = totp.matching_step(secret, code, now, after=factor.last_step)
@@ -274,7 +274,7 @@ async def _consume_code(db: AsyncSession, settings: Settings, user: User, code: 
     statement = update(SecondFactor).where(*newer).values(last_step=step)
     if step is None or not await affects_one_row(db, statement):
         raise _wrong_code_error()
-    return Way.APP
+    return CodeKind.APP
 
 
 async def _replace_codes(db: AsyncSession, user_id: str) -> list[str]:

@@ -12,7 +12,7 @@ from spawner.slurm.model import ReservationInfo
 
 
 @dataclass(frozen=True)
-class Ahead:
+class VisibleReservation:
     """A reservation. `mine`: it is for the current user. `name` is what a job has to specify to run
     in it; None if hidden, like `kept_for`.
     """
@@ -26,19 +26,19 @@ class Ahead:
     kept_for: tuple[str, ...] | None
 
 
-def ahead(
+def list_reservations(
     reservations: Iterable[ReservationInfo],
     now: datetime,
     username: str,
     accounts: Collection[str],
     sees_all: bool,
-) -> list[Ahead]:
+) -> list[VisibleReservation]:
     """Return the reservations of nodes that have not ended, the next one first."""
     open_reservations = (
         reservation for reservation in reservations if reservation.end > now and reservation.nodes
     )
     return [
-        _to_ahead(reservation, is_for(reservation, username, accounts), sees_all)
+        _to_visible(reservation, is_for(reservation, username, accounts), sees_all)
         for reservation in sorted(
             open_reservations,
             key=lambda reservation: (reservation.start, reservation.end, reservation.name),
@@ -60,8 +60,8 @@ def is_for(reservation: ReservationInfo, username: str, accounts: Collection[str
     )
 
 
-def _to_ahead(reservation: ReservationInfo, is_own: bool, sees_all: bool) -> Ahead:
-    return Ahead(
+def _to_visible(reservation: ReservationInfo, is_own: bool, sees_all: bool) -> VisibleReservation:
+    return VisibleReservation(
         start=reservation.start,
         end=reservation.end,
         nodes=reservation.nodes,

@@ -22,7 +22,7 @@ _NOT_IN_LINE = (
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingJob:
     """A job that waits in a partition, and the number of jobs in line before it; None if it is not
     in line.
     """
@@ -52,7 +52,7 @@ class ClusterSnapshot:
     on_node: Mapping[str, tuple[JobInfo, ...]] = field(default_factory=dict)
     nodes_of: Mapping[str, Set[str]] = field(default_factory=dict)
     queues: Mapping[str, Queue] = field(default_factory=dict)
-    waiting: Mapping[str, Mapping[str, tuple[Waiting, ...]]] = field(default_factory=dict)
+    waiting: Mapping[str, Mapping[str, tuple[WaitingJob, ...]]] = field(default_factory=dict)
     running: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
@@ -63,7 +63,7 @@ def build_snapshot(jobs: Mapping[int, JobInfo]) -> ClusterSnapshot:
     running: Counter[str] = Counter()
     in_line: Counter[str] = Counter()
     aside: Counter[str] = Counter()
-    waiting: dict[str, dict[str, list[Waiting]]] = defaultdict(lambda: defaultdict(list))
+    waiting: dict[str, dict[str, list[WaitingJob]]] = defaultdict(lambda: defaultdict(list))
     runs: dict[str, Counter[str]] = defaultdict(Counter)
     for job in jobs.values():
         if job.phase in HOLDING:
@@ -77,7 +77,7 @@ def build_snapshot(jobs: Mapping[int, JobInfo]) -> ClusterSnapshot:
             is_in_line = not (job.reason or "").startswith(_NOT_IN_LINE)
             for partition in _split_partitions(job):
                 ahead = in_line[partition] if is_in_line else None
-                waiting[job.user][partition].append(Waiting(job, ahead))
+                waiting[job.user][partition].append(WaitingJob(job, ahead))
                 (in_line if is_in_line else aside)[partition] += max(1, len(job.tasks))
     names = running.keys() | in_line.keys() | aside.keys()
     return ClusterSnapshot(

@@ -72,7 +72,7 @@ _HAS_PENDING_WORK = or_(
 
 
 @dataclass(frozen=True)
-class Open:
+class OpenItems:
     """A user's open items: numbers of jobs by kind that must end, and of wanted TensorBoards.
 
     Batch jobs that may go on do not count.
@@ -352,7 +352,7 @@ def _iter_live_jobs(watcher: Watcher, username: str) -> Iterator[JobInfo]:
             yield info
 
 
-async def still_open(database: Database, user: User) -> Open:
+async def still_open(database: Database, user: User) -> OpenItems:
     """Return what a disabled user has that must end and has not ended yet."""
     kept_jobs = and_(Job.kind == JobKind.JOB, Job.wanted == Wanted.RUN)
     live = select(Job.kind).where(Job.user_id == user.id, Job.state != JobState.ENDED)
@@ -366,7 +366,7 @@ async def still_open(database: Database, user: User) -> Open:
         kinds = Counter((await db.scalars(live)).all())
         ended = len((await db.scalars(letting_go)).all())
         boards = len((await db.scalars(select(Tensorboard.id).where(*condition))).all())
-    return Open(
+    return OpenItems(
         sessions=kinds[JobKind.SESSION] + ended,
         jobs=kinds[JobKind.JOB],
         boards=max(boards, kinds[JobKind.TENSORBOARD]),

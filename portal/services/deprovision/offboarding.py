@@ -16,7 +16,7 @@ from portal.db import utcnow
 from portal.directory.contract import DirectoryUser
 from portal.errors import Conflict, DirectoryUnavailable, FieldError, NotFound, invalid_input
 from portal.models import AccountState, HomeTask, JobsPolicy, User
-from portal.services.audit.audit import Action, By, record
+from portal.services.audit.audit import Action, Actor, record
 from portal.services.auth import web_sessions
 from portal.services.identity import home_directories, memberships
 from portal.services.users import lookup, role_changes
@@ -29,14 +29,16 @@ MAX_WHY = 500
 
 
 @dataclass(frozen=True)
-class Leaving:
+class DeletionOptions:
     """The choices for a deleted user's files and jobs; `files` None keeps the home directory."""
 
     files: HomeTask | None
     jobs: JobsPolicy
 
 
-async def disable(context: AppContext, username: str, jobs: JobsPolicy, why: str, by: By) -> None:
+async def disable(
+    context: AppContext, username: str, jobs: JobsPolicy, why: str, by: Actor
+) -> None:
     """Disable a user everywhere at once, also one that is gone from the directory.
 
     Calling it again changes the decision about the jobs. Raises NotFound; Conflict for oneself,
@@ -68,7 +70,7 @@ async def shut_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_
     await web_sessions.end_all(db, user.id)
 
 
-async def enable(context: AppContext, username: str, by: By) -> None:
+async def enable(context: AppContext, username: str, by: Actor) -> None:
     """Undo `disable`, also in the directory. Ended logins, tokens and jobs stay ended.
 
     Raises NotFound, Conflict for deleted users and those unknown to the directory.
@@ -96,7 +98,7 @@ async def let_in(db: AsyncSession, user: User) -> None:
     await web_sessions.end_all(db, user.id)
 
 
-async def delete(context: AppContext, username: str, leaving: Leaving, by: By) -> None:
+async def delete(context: AppContext, username: str, leaving: DeletionOptions, by: Actor) -> None:
     """Disable a user; then have their files processed and their directory entry deleted.
 
     The deletion follows once all is closed. The portal's records stay. With a read-only directory
@@ -124,7 +126,7 @@ async def delete(context: AppContext, username: str, leaving: Leaving, by: By) -
 
 
 def _check_files(
-    context: AppContext, user: User, entry: DirectoryUser | None, leaving: Leaving
+    context: AppContext, user: User, entry: DirectoryUser | None, leaving: DeletionOptions
 ) -> None:
     if leaving.files is None:
         return
@@ -141,7 +143,7 @@ def _check_files(
         raise invalid_input([FieldError("files", message)])
 
 
-async def confirm_number(context: AppContext, username: str, uid: int, by: By) -> None:
+async def confirm_number(context: AppContext, username: str, uid: int, by: Actor) -> None:
     """Confirm that the user with the directory's new uid is the one who had the name before.
 
     Raises NotFound, and InvalidInput unless `uid` is the one that the directory reports.

@@ -18,7 +18,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import JOBS_TABLE, BatchJob, JobState, User, Wanted
 from portal.services.audit import audit
-from portal.services.audit.audit import Action, By
+from portal.services.audit.audit import Action, Actor
 from portal.services.jobs import jobs, listing
 from portal.services.jobs.scalar_cache import ScalarValues
 from spawner.errors import SpawnerError
@@ -40,7 +40,7 @@ class RefusedJob:
 
 
 @dataclass(frozen=True)
-class Done:
+class BulkResult:
     """Result of a bulk operation. `left`: the number of further jobs that the filter would reach in
     another call; None if jobs were given by ID.
     """
@@ -85,8 +85,8 @@ _REMOVE = _BulkOperation(
 
 
 async def cancel(
-    context: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: By
-) -> Done:
+    context: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: Actor
+) -> BulkResult:
     """Request the end of these jobs, or of the oldest jobs that match a filter, up to AT_ONCE.
 
     A job whose end was requested before counts as done; one that has ended is refused.
@@ -97,8 +97,8 @@ async def cancel(
 
 
 async def remove(
-    context: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: By
-) -> Done:
+    context: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: Actor
+) -> BulkResult:
     """Remove these ended jobs from the list; jobs that have not ended are refused."""
     return await _run_operation(context, user, of, by, _REMOVE)
 
@@ -107,9 +107,9 @@ async def _run_operation(
     context: AppContext,
     user: User,
     of: Sequence[str] | listing.JobSelection,
-    by: By,
+    by: Actor,
     operation: _BulkOperation,
-) -> Done:
+) -> BulkResult:
     async with context.db.session() as db:
         if isinstance(of, listing.JobSelection):
             reached = listing.ids_of(user, of).where(operation.to)
@@ -133,7 +133,7 @@ async def _run_operation(
             left = await db.scalar(rest) or 0
     context.notifier.notify(user.id)
     already = [] if isinstance(of, listing.JobSelection) else ids  # requested before
-    return Done(tuple(dict.fromkeys([*changed, *already])), tuple(refused), left)
+    return BulkResult(tuple(dict.fromkeys([*changed, *already])), tuple(refused), left)
 
 
 async def _check_ids(
@@ -168,7 +168,7 @@ async def _update_rows(
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedJob:
     """A job in a comparison. `metrics` has the last value of each scalar that it has logged; None
     if there is nothing to read, or with a `problem` if reading failed.
     """
@@ -178,7 +178,7 @@ class Compared:
     problem: str | None = None
 
 
-async def compare(context: AppContext, user: User, ids: Sequence[str]) -> list[Compared]:
+async def compare(context: AppContext, user: User, ids: Sequence[str]) -> list[ComparedJob]:
     """Return these jobs in this order, each once; jobs that are not on the user's list are left
     out.
 
@@ -189,7 +189,7 @@ async def compare(context: AppContext, user: User, ids: Sequence[str]) -> list[C
     values, problem = await _read_logged(context, user, logging)
     reads = {job.id for job in logging}
     return [
-        Compared(job, values.get(job.id), problem if job.id in reads else None) for job in chosen
+        ComparedJob(job, values.get(job.id), problem if job.id in reads else None) for job in chosen
     ]
 
 

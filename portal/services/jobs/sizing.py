@@ -15,7 +15,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import JOBS_TABLE, BatchJob, JobKind, JobState, User
 from portal.services.jobs import prepare
-from portal.services.jobs.sizing_rules import Asked, Run, Sizing, sizing
+from portal.services.jobs.sizing_rules import RequestedSize, Run, Sizing, sizing
 from portal.services.slurm import launch
 from spawner.slurm.model import Outcome
 
@@ -130,8 +130,8 @@ def _to_shape(resources: Mapping[str, Any]) -> tuple[int, int]:
     return resources.get("nodes") or 1, resources.get("gpus") or 0
 
 
-def _to_asked(resources: Mapping[str, Any]) -> Asked:
-    return Asked(
+def _to_asked(resources: Mapping[str, Any]) -> RequestedSize:
+    return RequestedSize(
         cpus=resources.get("cpus") or 1,
         memory_gb=resources.get("memory_gb"),
         time_limit_minutes=resources.get("time_limit_minutes"),

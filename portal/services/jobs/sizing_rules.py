@@ -25,7 +25,7 @@ _TIME_STEPS_MIN = ((60, 15), (360, 30), (1440, 60))
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedSize:
     """Requested resources per node; None leaves the choice to Slurm."""
 
     cpus: int
@@ -40,7 +40,7 @@ class Run:
     """
 
     outcome: Outcome
-    asked: Asked
+    asked: RequestedSize
     elapsed_s: int | None
     cpus: float | None
     memory_gb: float | None
@@ -74,7 +74,7 @@ class Sizing:
     time_limit_minutes: SizingFigure | None = None
 
 
-def sizing(runs: Sequence[Run], base: Asked) -> Sizing:
+def sizing(runs: Sequence[Run], base: RequestedSize) -> Sizing:
     """Compute suggestions for a job that would request `base` from these runs."""
     return Sizing(
         runs=len(runs),
@@ -84,7 +84,7 @@ def sizing(runs: Sequence[Run], base: Asked) -> Sizing:
     )
 
 
-def _size_cpus(runs: Iterable[Run], base: Asked) -> SizingFigure | None:
+def _size_cpus(runs: Iterable[Run], base: RequestedSize) -> SizingFigure | None:
     used = [run.cpus for run in runs if run.cpus is not None and run.measured]
     if not used:
         return None

@@ -37,7 +37,7 @@ HOUR = 3600
 
 
 @dataclass(frozen=True)
-class GpuHours:
+class UsageSum:
     """Usage under one name."""
 
     name: str
@@ -54,7 +54,7 @@ Key = tuple[date, str, str]
 class Totals:
     """Usage by name, and when the newest of it was read (None: never)."""
 
-    rows: list[GpuHours]
+    rows: list[UsageSum]
     as_of: datetime | None
     complete_from: date | None
 
@@ -111,7 +111,7 @@ async def _read_days(context: AppContext, first: date, last: date, now: datetime
 
 async def _read_span(
     context: AppContext, start: datetime, end: datetime, now: datetime
-) -> dict[Key, GpuHours]:
+) -> dict[Key, UsageSum]:
     """Return the usage between these times, of a day in parts if its answer is too large."""
     await context.watcher.afford()
     try:
@@ -155,9 +155,9 @@ def is_runaway(job: JobTime, shown: Mapping[int, JobInfo] | None, now: datetime)
     return info.submit_time is not None and info.submit_time > job.start
 
 
-def _add(name: str, parts: Iterable[GpuHours]) -> GpuHours:
+def _add(name: str, parts: Iterable[UsageSum]) -> UsageSum:
     numbers = [(part.gpu_seconds, part.cpu_seconds, part.jobs) for part in parts]
-    return GpuHours(name, *map(sum, zip(*numbers, strict=True)))
+    return UsageSum(name, *map(sum, zip(*numbers, strict=True)))
 
 
 async def due(context: AppContext, now: datetime) -> list[tuple[date, date]]:
@@ -205,7 +205,7 @@ def months_back(day: date, months: int) -> date:
 
 def by_day(
     jobs: Iterable[JobTime], start: datetime, end: datetime, now: datetime
-) -> dict[Key, GpuHours]:
+) -> dict[Key, UsageSum]:
     """Split the usage of these jobs between two times by day, user and account. Pure."""
     totals: dict[Key, list[int]] = {}
     for job in jobs:
@@ -219,7 +219,7 @@ def by_day(
             sums[0] += seconds * job.gpus
             sums[1] += seconds * job.cpus
             sums[2] += max(opens, start) <= job.start < min(closes, end)
-    return {key: GpuHours(key[1], *sums) for key, sums in totals.items()}
+    return {key: UsageSum(key[1], *sums) for key, sums in totals.items()}
 
 
 def _iter_days(start: datetime, end: datetime) -> Iterable[date]:
@@ -230,7 +230,7 @@ def _iter_days(start: datetime, end: datetime) -> Iterable[date]:
 
 
 async def _replace_days(
-    context: AppContext, days: list[date], hours: Mapping[Key, GpuHours], now: datetime
+    context: AppContext, days: list[date], hours: Mapping[Key, UsageSum], now: datetime
 ) -> None:
     """Replace the rows of these days in one transaction."""
     rows = [
@@ -281,11 +281,11 @@ async def sum_by_name(context: AppContext, requested: UsageQuery, key: UsageKey)
 async def sum_by_time(context: AppContext, requested: UsageQuery, *, months: bool) -> Totals:
     """Return usage by day with any usage, as `2026-10-31`, or by month, as `2026-10`."""
     async with context.db.session() as db:
-        periods: dict[str, GpuHours] = {}
+        periods: dict[str, UsageSum] = {}
         for day in await _load_sums(db, select_usage(requested, "day")):
             period = f"{day.name:%Y-%m}" if months else f"{day.name}"
-            so_far = periods.get(period, GpuHours(period, 0, 0, 0))
-            periods[period] = GpuHours(
+            so_far = periods.get(period, UsageSum(period, 0, 0, 0))
+            periods[period] = UsageSum(
                 period,
                 so_far.gpu_seconds + day.gpu_seconds,
                 so_far.cpu_seconds + day.cpu_seconds,
@@ -294,14 +294,14 @@ async def sum_by_time(context: AppContext, requested: UsageQuery, *, months: boo
         return await _build_totals(db, requested, [periods[name] for name in sorted(periods)])
 
 
-async def _load_sums(db: AsyncSession, rows: Subquery) -> list[GpuHours]:
+async def _load_sums(db: AsyncSession, rows: Subquery) -> list[UsageSum]:
     numbers = (rows.c.gpu_seconds, rows.c.cpu_seconds, rows.c.jobs)
     query = select(rows.c.name, *(func.sum(number) for number in numbers))
     sums = (await db.execute(query.group_by(rows.c.name))).all()
-    return [GpuHours(name, int(gpu), int(cpu), int(jobs)) for name, gpu, cpu, jobs in sums]
+    return [UsageSum(name, int(gpu), int(cpu), int(jobs)) for name, gpu, cpu, jobs in sums]
 
 
-def _sort_key(used: GpuHours) -> tuple[int, int, str]:
+def _sort_key(used: UsageSum) -> tuple[int, int, str]:
     return -used.gpu_seconds, -used.cpu_seconds, used.name
 
 
@@ -346,7 +346,7 @@ def _conditions(requested: UsageQuery) -> list[ColumnElement[bool]]:
     return conditions
 
 
-async def _build_totals(db: AsyncSession, requested: UsageQuery, rows: list[GpuHours]) -> Totals:
+async def _build_totals(db: AsyncSession, requested: UsageQuery, rows: list[UsageSum]) -> Totals:
     as_of, first = await load_coverage(db, requested)
     return Totals(rows, as_of, first)
 

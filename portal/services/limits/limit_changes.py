@@ -87,7 +87,7 @@ class LimitRequest:
     held: Figures | None = None
 
 
-async def put(context: AppContext, by: audit.By, request: LimitRequest) -> Limit:
+async def put(context: AppContext, by: audit.Actor, request: LimitRequest) -> Limit:
     """Set all fields of a limit.
 
     Raises InvalidInput, NotFound for an unknown user or group, EditConflict, and what creating
@@ -106,7 +106,7 @@ async def put(context: AppContext, by: audit.By, request: LimitRequest) -> Limit
     return await _save(context, by, request)
 
 
-async def _save(context: AppContext, by: audit.By, request: LimitRequest) -> Limit:
+async def _save(context: AppContext, by: audit.Actor, request: LimitRequest) -> Limit:
     scope, name = request.subject
     async with context.db.session() as db:
         row = await _load_row(db, scope, name)
@@ -149,7 +149,7 @@ def _to_json(value: Any) -> Any:
 
 def record(
     db: AsyncSession,
-    by: audit.By,
+    by: audit.Actor,
     action: audit.Action,
     subject: tuple[LimitScope, str],
     before: dict[str, Any],
@@ -183,7 +183,7 @@ def _conflict_error(row: Limit) -> EditConflict:
 
 
 async def remove(
-    context: AppContext, by: audit.By, scope: LimitScope, name: str, version: int | None = None
+    context: AppContext, by: audit.Actor, scope: LimitScope, name: str, version: int | None = None
 ) -> None:
     """Delete a limit. Raises NotFound, EditConflict where `version` is given and outdated."""
     async with context.db.session() as db:
@@ -300,7 +300,7 @@ async def _is_known_group(db: AsyncSession, name: str) -> bool:
 
 async def put_as_manager(
     context: AppContext,
-    by: audit.By,
+    by: audit.Actor,
     group: str,
     username: str,
     given: Figures,

@@ -36,11 +36,11 @@ class LimitSyncState:
 
 
 @dataclass(frozen=True)
-class Count:
-    """The effective value of a field, and the value without the user's own limit."""
+class FieldLimit:
+    """A user's effective limit of one field, and the one without the user's own limit."""
 
-    counted: EffectiveLimit | None
-    otherwise: EffectiveLimit | None
+    effective: EffectiveLimit | None
+    without_own: EffectiveLimit | None
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class UserLimits:
 
     username: str
     groups: list[str]
-    counts: Mapping[str, Count]
+    by_field: Mapping[str, FieldLimit]
     limits: list[Limit]
     in_use: InUseNow
     associations: list[AssociationState] = field(default_factory=list)
@@ -69,12 +69,12 @@ async def load_user_limits(context: AppContext, username: str) -> UserLimits:
         groups = await groups_of(db, username)
         rows = await concerning(db, username, groups)
     limits = sort_out(rows)
-    counted = limits.effective(username, groups)
-    otherwise = limits.effective(username, groups, own=False)
+    effective = limits.effective(username, groups)
+    without_own = limits.effective(username, groups, own=False)
     return UserLimits(
         username=username,
         groups=sorted(groups),
-        counts={name: Count(counted.get(name), otherwise.get(name)) for name in FIELDS},
+        by_field={name: FieldLimit(effective.get(name), without_own.get(name)) for name in FIELDS},
         limits=rows,
         in_use=await in_use(context, username),
         associations=context.slurm_limits.by_user.get(username, []),

@@ -35,7 +35,7 @@ LOOK_UPS = 50  # users with changed groups, per round
 
 
 @dataclass(frozen=True)
-class Concerned:
+class ResolvedLimits:
     """The effective limits of all limited users, by user name.
 
     `sure_of` are the users with known limits; None for all.
@@ -68,7 +68,7 @@ class LimitedUsers:
 
     async def load(
         self, limits: AllLimits, in_slurm: set[str], *, changed: bool = False
-    ) -> Concerned:
+    ) -> ResolvedLimits:
         """Return every user that some limit applies to. `changed`: groups may have changed."""
         await self._refresh_members(limits.groups, MEMBERS_AFTER_CHANGE if changed else MEMBERS_AGE)
         sure = not self._directory.finds or limits.groups <= self._members.keys()
@@ -88,8 +88,8 @@ class LimitedUsers:
         }
         counts = {name: counted for name, counted in limited.items() if counted}
         if sure:
-            return Concerned(counts)
-        return Concerned({n: c for n, c in counts.items() if n in users}, frozenset(users))
+            return ResolvedLimits(counts)
+        return ResolvedLimits({n: c for n, c in counts.items() if n in users}, frozenset(users))
 
     def accounts(self, limits: AllLimits) -> dict[str, Figures]:
         """Return group totals by the account that belongs to the group."""

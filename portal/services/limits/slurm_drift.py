@@ -48,7 +48,7 @@ def _find(context: AppContext, drift_id: str) -> Drift:
     raise NotFound("This difference no longer exists. Reload the page.")
 
 
-async def mend(context: AppContext, by: audit.By, drift_id: str) -> None:
+async def mend(context: AppContext, by: audit.Actor, drift_id: str) -> None:
     """Have the loop write the applied value again. Raises NotFound if the drift is gone."""
     drift = _find(context, drift_id)
 
@@ -63,7 +63,7 @@ async def mend(context: AppContext, by: audit.By, drift_id: str) -> None:
     await _edit_row(context, drift, edit, by, audit.Action.DRIFT_MEND)
 
 
-async def accept(context: AppContext, by: audit.By, drift_id: str) -> None:
+async def accept(context: AppContext, by: audit.Actor, drift_id: str) -> None:
     """Accept the actual value. Raises NotFound if the drift is gone."""
     drift = _find(context, drift_id)
 
@@ -77,7 +77,7 @@ async def _edit_row(
     context: AppContext,
     drift: Drift,
     edit: Callable[[Association], None],
-    by: audit.By,
+    by: audit.Actor,
     action: audit.Action,
 ) -> None:
     """Edit the association's row and record it, between two rounds of the loop.

@@ -31,7 +31,7 @@ from portal.services.limits.associations import (
     AssociationDiff,
     DesiredAssociations,
 )
-from portal.services.limits.limited_users import Concerned, LimitedUsers
+from portal.services.limits.limited_users import LimitedUsers, ResolvedLimits
 from spawner.errors import SpawnerError
 from spawner.slurm import parse_accounting as words
 from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts
@@ -203,7 +203,7 @@ class SlurmLimits:
     def _compare(
         self,
         before: Mapping[AssociationKey, AssociationState],
-        concerned: Concerned,
+        concerned: ResolvedLimits,
         limits: AllLimits,
         now: datetime,
     ) -> dict[AssociationKey, AssociationState]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from portal.context import AppContext
 from portal.errors import FieldError, InvalidInput, SlurmUnreachable, invalid_input
 from portal.models import LimitScope
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from portal.services.limits import limit_changes
 from portal.services.limits.accounting_cache import ROOT
 from portal.services.limits.all_limits import concerning, figures, groups_of, sort_out
@@ -71,7 +71,7 @@ async def check(
 
 async def give(
     context: AppContext,
-    by: By,
+    by: Actor,
     username: str,
     account: str | None,
     limits: Figures | None = None,

@@ -16,7 +16,7 @@ from portal.models import Job, JobState, Session
 from portal.services.slurm.lifecycle import is_external
 
 
-class Counting:
+class JobMetrics:
     """Updates `metrics` from changed rows.
 
     A session that JupyterHub lost is registered again and becomes ready once more. That is not a

@@ -31,7 +31,7 @@ from portal.errors import (
 from portal.models import AuditEvent, HalfLogin, HomeTask, WebSession
 from portal.services.audit.audit import (
     Action,
-    By,
+    Actor,
     changed,
     list_recorded_actions,
     record,
@@ -47,7 +47,7 @@ OUTSIDE = "another program"
 _SHELL_CHANGES = Action.USER_DISABLE, Action.USER_ENABLE
 
 
-async def create(context: AppContext, new: NewDirectoryUser, by: By) -> CreatedUser:
+async def create(context: AppContext, new: NewDirectoryUser, by: Actor) -> CreatedUser:
     """Create a user in the directory and the portal, and request their home directory.
 
     Raises what `Directory.create` raises, and InvalidInput for a deleted user's name.
@@ -91,7 +91,7 @@ async def _refuse_reused(context: AppContext, new: NewDirectoryUser) -> None:
 
 
 async def edit(
-    context: AppContext, username: str, changes: Edit, version: str, by: By
+    context: AppContext, username: str, changes: Edit, version: str, by: Actor
 ) -> DirectoryUser:
     """Change a user's attributes. Return the entry afterwards.
 
@@ -148,7 +148,7 @@ async def _build_conflict(context: AppContext, username: str) -> EditConflict:
     )
 
 
-async def lock(context: AppContext, username: str, by: By) -> None:
+async def lock(context: AppContext, username: str, by: Actor) -> None:
     """Refuse the user's password until `unlock`. Raises Conflict for oneself, and LastAdmin."""
     role_changes.not_oneself(by, username, "lock your own account")
     await lookup.fetch_entry(context, username)
@@ -158,7 +158,7 @@ async def lock(context: AppContext, username: str, by: By) -> None:
     await _record(context, by, Action.USER_LOCK, username)
 
 
-async def unlock(context: AppContext, username: str, by: By) -> None:
+async def unlock(context: AppContext, username: str, by: Actor) -> None:
     """End a lock, whether by an administrator or after too many wrong passwords.
 
     Applies to the portal and the directory.
@@ -169,7 +169,7 @@ async def unlock(context: AppContext, username: str, by: By) -> None:
     await _record(context, by, Action.USER_UNLOCK, username, forgive=True)
 
 
-async def reset_password(context: AppContext, username: str, by: By) -> OneTimePassword:
+async def reset_password(context: AppContext, username: str, by: Actor) -> OneTimePassword:
     """Set a one-time password and return it; all web sessions of the user end."""
     await lookup.fetch_entry(context, username)
     act = context.directory.set_password
@@ -188,7 +188,7 @@ async def reset_password(context: AppContext, username: str, by: By) -> OneTimeP
     return password
 
 
-async def provision(context: AppContext, username: str, by: By) -> None:
+async def provision(context: AppContext, username: str, by: Actor) -> None:
     """Request the creation of the home directory, even if it was requested before.
 
     Raises Conflict if the portal has no command for it.
@@ -207,7 +207,7 @@ async def provision(context: AppContext, username: str, by: By) -> None:
 
 
 async def _change_directory(
-    context: AppContext, by: By, action: Action, username: str, act: Callable[[], Awaitable[T]]
+    context: AppContext, by: Actor, action: Action, username: str, act: Callable[[], Awaitable[T]]
 ) -> T:
     """Change the directory. Record a change that stopped halfway: part of it may be applied."""
     try:
@@ -219,7 +219,7 @@ async def _change_directory(
 
 async def _record(
     context: AppContext,
-    by: By,
+    by: Actor,
     action: Action,
     target: str,
     detail: dict[str, Any] | None = None,

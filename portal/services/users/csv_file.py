@@ -55,7 +55,7 @@ class Defaults:
 
 
 @dataclass(frozen=True)
-class Known:
+class ExistingAccounts:
     """The user names, uids, and groups by name that the directory already has.
 
     `accounts` are Slurm's accounts, None while unknown.
@@ -191,7 +191,7 @@ def _to_entry(values: Mapping[str, str]) -> NewDirectoryUser:
 
 
 def check(
-    lines: list[CsvLine], problems: Check, known: Known, primary_gid: int | None
+    lines: list[CsvLine], problems: Check, known: ExistingAccounts, primary_gid: int | None
 ) -> list[CsvLine]:
     """Return the lines with all errors added.
 
@@ -221,13 +221,13 @@ def check(
     return checked
 
 
-def exists(line: CsvLine, known: Known) -> bool:
+def exists(line: CsvLine, known: ExistingAccounts) -> bool:
     """Return whether the directory has a user of this name."""
     return line.username in known.usernames
 
 
 def _check_against_directory(
-    entry: NewDirectoryUser, known: Known, primary_gid: int | None
+    entry: NewDirectoryUser, known: ExistingAccounts, primary_gid: int | None
 ) -> Iterator[ImportProblem]:
     own_group = entry.gid is None and primary_gid is None
     if own_group and entry.username in known.groups:
@@ -247,7 +247,7 @@ def _check_against_directory(
         yield ImportProblem("groups", f"There is no group {name[:64]}.")
 
 
-def _check_access(user: NewUser, known: Known) -> Iterator[ImportProblem]:
+def _check_access(user: NewUser, known: ExistingAccounts) -> Iterator[ImportProblem]:
     group, account = user.login_group, user.slurm_account
     if group is not None and group not in known.groups:
         yield ImportProblem("login_group", f"There is no group {group[:64]}.")

@@ -16,11 +16,11 @@ from portal.context import AppContext
 from portal.directory import checks
 from portal.directory.contract import Ability, NewDirectoryUser
 from portal.errors import DirectoryReadOnly, DirectoryUnavailable, FieldError, PortalError
-from portal.services.audit.audit import Action, By, record
+from portal.services.audit.audit import Action, Actor, record
 from portal.services.identity import roles
 from portal.services.limits import user_accounts
 from portal.services.users import csv_file, new_users
-from portal.services.users.csv_file import CsvLine, Defaults, Known
+from portal.services.users.csv_file import CsvLine, Defaults, ExistingAccounts
 from portal.services.users.new_users import NewUser
 from portal.services.users.user_imports import (
     ImportResult,
@@ -41,7 +41,7 @@ NOT_TRIED = "Not tried: the directory doesn't answer. Import the same file again
 
 
 async def start(
-    context: AppContext, text: str, *, dry_run: bool, by: By, wait_s: float
+    context: AppContext, text: str, *, dry_run: bool, by: Actor, wait_s: float
 ) -> UserImport:
     """Start an import, and wait up to `wait_s` for its end.
 
@@ -112,7 +112,7 @@ async def run(context: AppContext, user_import: UserImport, lines: list[CsvLine]
     user_import.finish(UserImportState.DONE)
 
 
-async def directory_holds(context: AppContext) -> Known:
+async def directory_holds(context: AppContext) -> ExistingAccounts:
     """Load the names and numbers of all users and groups."""
     usernames, uids, groups = set[str](), set[int](), dict[str, int | None]()
     async for entry in context.directory.everyone():
@@ -125,7 +125,7 @@ async def directory_holds(context: AppContext) -> Known:
         groups.update({group.name: group.gid for group in page.groups})
         cursor = page.cursor
         if cursor is None:
-            return Known(frozenset(usernames), frozenset(uids), groups)
+            return ExistingAccounts(frozenset(usernames), frozenset(uids), groups)
 
 
 async def _create_all(

@@ -15,7 +15,7 @@ from portal.context import AppContext
 from portal.directory.contract import Capabilities, DirectoryGroup, GroupsPage, NewGroup
 from portal.errors import Conflict, DirectoryUnfinished, LastAdmin, NotFound
 from portal.models import GroupManager, Role, User
-from portal.services.audit.audit import Action, By, record
+from portal.services.audit.audit import Action, Actor, record
 from portal.services.users import lookup, role_changes
 
 LOOKED_UP = 200
@@ -107,7 +107,7 @@ async def _load_users(db: AsyncSession, usernames: set[str]) -> dict[str, User]:
 # --- changes --------------------------------------------------------------------------------------
 
 
-async def create(context: AppContext, new: NewGroup, by: By) -> DirectoryGroup:
+async def create(context: AppContext, new: NewGroup, by: Actor) -> DirectoryGroup:
     """Create a group. Its members' rights in the portal are updated at once."""
     try:
         group = await context.directory.create_group(new)
@@ -121,7 +121,7 @@ async def create(context: AppContext, new: NewGroup, by: By) -> DirectoryGroup:
     return group
 
 
-async def delete(context: AppContext, name: str, by: By) -> None:
+async def delete(context: AppContext, name: str, by: Actor) -> None:
     """Delete a group.
 
     Raises NotFound, and Conflict while it is a user's primary group or the settings name it.
@@ -167,7 +167,7 @@ async def _refuse_last_admins(context: AppContext, usernames: Collection[str]) -
         raise LastAdmin(role_changes.NONE_LEFT)
 
 
-async def add(context: AppContext, name: str, username: str, by: By) -> None:
+async def add(context: AppContext, name: str, username: str, by: Actor) -> None:
     """Add a user to a group; does nothing for a member."""
     await lookup.fetch_entry(context, username)
     try:
@@ -179,7 +179,7 @@ async def add(context: AppContext, name: str, username: str, by: By) -> None:
     await lookup.note_groups(context, username)
 
 
-async def remove(context: AppContext, name: str, username: str, by: By) -> None:
+async def remove(context: AppContext, name: str, username: str, by: Actor) -> None:
     """Remove a user from a group, even if the directory no longer has the user.
 
     Raises LastAdmin, and Conflict for the last member of a groupOfNames and for administrators who
@@ -217,14 +217,14 @@ async def _makes_admin(context: AppContext, name: str, username: str) -> bool:
 
 
 async def _record_member(
-    context: AppContext, by: By, action: Action, group: str, username: str, unfinished: str = ""
+    context: AppContext, by: Actor, action: Action, group: str, username: str, unfinished: str = ""
 ) -> None:
     detail = {"group": group, **({"unfinished": unfinished} if unfinished else {})}
     await _record(context, by, action, username, detail)
 
 
 async def _record(
-    context: AppContext, by: By, action: Action, target: str, detail: dict[str, Any]
+    context: AppContext, by: Actor, action: Action, target: str, detail: dict[str, Any]
 ) -> None:
     async with context.db.session() as db:
         record(db, action, actor=by.actor, target=target, detail=detail, ip=by.ip)

@@ -11,7 +11,7 @@ from portal.context import AppContext
 from portal.directory import checks
 from portal.directory.contract import CreatedUser, NewDirectoryUser
 from portal.errors import FieldError, PortalError, invalid_input
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from portal.services.limits import user_accounts
 from portal.services.limits.limit_rules import Figures
 from portal.services.users import commands
@@ -36,7 +36,7 @@ class NewUser:
         return self.entry.groups | ({self.login_group} if self.login_group else frozenset())
 
 
-async def create(context: AppContext, new: NewUser, by: By) -> CreatedUser:
+async def create(context: AppContext, new: NewUser, by: Actor) -> CreatedUser:
     """Create a user in the directory, then let them use Slurm.
 
     Raises:
@@ -51,7 +51,7 @@ async def create(context: AppContext, new: NewUser, by: By) -> CreatedUser:
     return created
 
 
-async def _give_account(context: AppContext, new: NewUser, by: By) -> None:
+async def _give_account(context: AppContext, new: NewUser, by: Actor) -> None:
     """Grant the Slurm account and limits.
 
     The user exists now and their password must be shown, so a failure is only logged. The user's

@@ -17,7 +17,7 @@ from portal import errors
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import GroupManager, Mark, Role, User
-from portal.services.audit.audit import Action, By, record
+from portal.services.audit.audit import Action, Actor, record
 from portal.services.identity import memberships, roles
 from portal.services.users import lookup
 
@@ -120,7 +120,7 @@ async def _find_able_admin(context: AppContext, user: User) -> Able:
     return frozenset()
 
 
-def not_oneself(by: By, username: str, words: str) -> None:
+def not_oneself(by: Actor, username: str, words: str) -> None:
     """Raise Conflict for actions users may not take on themselves. `words` end "You can't …"."""
     if isinstance(by.actor, User) and by.actor.username == username:
         raise errors.Conflict(f"You can't {words}. Another administrator can do this.")
@@ -129,7 +129,7 @@ def not_oneself(by: By, username: str, words: str) -> None:
 # --- grants ---------------------------------------------------------------------------------------
 
 
-async def grant(context: AppContext, username: str, role: Role | None, by: By) -> None:
+async def grant(context: AppContext, username: str, role: Role | None, by: Actor) -> None:
     """Grant a role beside the directory's, or revoke it (None). Effective with the next request.
 
     Raises NotFound, LastAdmin; Conflict for deleted users, for administrators who would lower their
@@ -171,7 +171,7 @@ def _to_change(old: Role | None, new: Role | None) -> dict[str, str | None]:
     return {"old": old.value if old else None, "new": new.value if new else None}
 
 
-async def add_manager(context: AppContext, group: str, username: str, by: By) -> None:
+async def add_manager(context: AppContext, group: str, username: str, by: Actor) -> None:
     """Make a user a group manager, who sees the members' usage and sets their limits.
 
     Raises NotFound.
@@ -189,7 +189,7 @@ async def add_manager(context: AppContext, group: str, username: str, by: By) ->
         await db.commit()
 
 
-async def remove_manager(context: AppContext, group: str, username: str, by: By) -> None:
+async def remove_manager(context: AppContext, group: str, username: str, by: Actor) -> None:
     """Undo `add_manager`. Does nothing for a user who does not manage the group."""
     async with context.db.session() as db:
         user = await row_of(db, username)

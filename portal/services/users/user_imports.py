@@ -14,7 +14,7 @@ from uuid import uuid4
 from portal.db import utcnow
 from portal.errors import Conflict, Gone, NotFound
 from portal.models import Role
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from spawner.tasks import end_all
 
 KEPT_S = 2 * 3600.0
@@ -79,7 +79,7 @@ class UserImport:
     whole import ended early.
     """
 
-    by: By
+    by: Actor
     dry_run: bool
     id: str = field(default_factory=lambda: str(uuid4()))
     state: UserImportState = UserImportState.RUNNING
@@ -112,7 +112,7 @@ class UserImports:
         self._imports: dict[str, UserImport] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def check_idle(self, by: By) -> None:
+    def check_idle(self, by: Actor) -> None:
         """Raise Conflict while another import of this administrator is running."""
         if any(
             user_import.by.name == by.name and user_import.is_running
@@ -139,7 +139,7 @@ class UserImports:
             )
         return user_import
 
-    def passwords(self, import_id: str, by: By) -> list[Secret]:
+    def passwords(self, import_id: str, by: Actor) -> list[Secret]:
         """Return the one-time passwords, once, to the administrator who started the import.
 
         Raises NotFound, Conflict while it is running, and Gone the second time.

@@ -8,16 +8,16 @@ import { type JobsSearch, toQuery } from './search';
 import { type Selection, toBatches } from './selection';
 
 export type BulkAction = 'cancel' | 'remove';
-type Chosen = components['schemas']['Chosen'];
-type ManyDone = components['schemas']['ManyDone'];
+type JobChoice = components['schemas']['JobChoice'];
+type BulkResult = components['schemas']['BulkResultOut'];
 
 export interface BulkResult {
   /** the ids of changed jobs, including those not loaded here */
   done: string[];
-  refused: ManyDone['refused'];
+  refused: BulkResult['refused'];
 }
 
-const ASK: Record<BulkAction, (body: Chosen) => Promise<ManyDone>> = {
+const ASK: Record<BulkAction, (body: JobChoice) => Promise<BulkResult>> = {
   cancel: async (body) => unwrap(api.POST('/api/v1/jobs/cancel-many', { body })),
   remove: async (body) => unwrap(api.POST('/api/v1/jobs/remove-many', { body })),
 };
@@ -31,7 +31,7 @@ export async function actOnMany(
   onProgress: (done: number) => void,
 ): Promise<BulkResult> {
   const all: BulkResult = { done: [], refused: [] };
-  const send = async (body: Chosen): Promise<ManyDone> => {
+  const send = async (body: JobChoice): Promise<BulkResult> => {
     const answer = await ASK[action](body);
     if (action === 'remove') for (const id of answer.done) liveStore.jobRemoved(id);
     all.done.push(...answer.done);

@@ -10,7 +10,7 @@ import pytest
 from portal.db import Database
 from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, Session, User, new_id
-from portal.services.slurm.job_metrics import Counting
+from portal.services.slurm.job_metrics import JobMetrics
 from portal.services.store import change
 from spawner.slurm.model import Outcome
 from tests.servers.databases import database_of
@@ -62,7 +62,7 @@ async def harness(tmp_path: Path) -> AsyncIterator[MetricsHarness]:
     async with db.session() as session:
         session.add(user)
         await session.commit()
-    db.after_flush(Counting(metrics, timedelta(minutes=5)).after_flush)
+    db.after_flush(JobMetrics(metrics, timedelta(minutes=5)).after_flush)
     try:
         yield MetricsHarness(db, metrics, user)
     finally:

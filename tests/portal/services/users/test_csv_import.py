@@ -10,7 +10,7 @@ import pytest
 from portal.directory.contract import NewDirectoryUser
 from portal.errors import FieldError, InvalidInput
 from portal.services.users import csv_file
-from portal.services.users.csv_file import CsvLine, Known
+from portal.services.users.csv_file import CsvLine, ExistingAccounts
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.users_portal import USERS, audited, fields, logged_in
 
@@ -26,8 +26,8 @@ def nothing_wrong(_new: NewDirectoryUser) -> list[FieldError]:
     return []
 
 
-def checked(text: str, known: Known | None = None) -> list[CsvLine]:
-    return csv_file.check(csv_file.read(text), nothing_wrong, known or Known(), 100)
+def checked(text: str, known: ExistingAccounts | None = None) -> list[CsvLine]:
+    return csv_file.check(csv_file.read(text), nothing_wrong, known or ExistingAccounts(), 100)
 
 
 def refusal(text: str | bytes) -> str:
@@ -79,7 +79,7 @@ class TestReading:
         ]
 
     def test_against_itself_and_the_directory(self) -> None:
-        known = Known(frozenset({"old"}), frozenset({7}), {"lab": 9, "own": None})
+        known = ExistingAccounts(frozenset({"old"}), frozenset({7}), {"lab": 9, "own": None})
         text = (
             "username,surname,uid,gid,groups\nold,N,7,,nowhere\na,N,7,,lab\nb,N,8,9,lab;none\n"
             "c,N,8,5,\nown,N,9,,\n"

@@ -6,7 +6,7 @@ import pytest
 
 from portal.errors import Conflict, LastAdmin
 from portal.models import GroupManager
-from portal.services.audit.audit import By
+from portal.services.audit.audit import Actor
 from portal.services.users import commands, groups
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.users_portal import GROUPS, USERS, RunHere, audited, fields, logged_in
@@ -86,7 +86,7 @@ async def test_the_last_administrator_stays(here: Portal, carol: Browser) -> Non
     named = await carol.send("DELETE", f"{GROUPS}/portal-admins")
     assert (named.status, named.slug) == (409, "conflict")
     assert "ldap_admin_groups" in named.body["detail"]
-    context, by = here.context, By("cli:root")
+    context, by = here.context, Actor("cli:root")
     with pytest.raises(LastAdmin):
         await groups.remove(context, "portal-admins", "carol", by)
     with pytest.raises(LastAdmin):
@@ -111,7 +111,7 @@ async def test_groups_within_groups(run_here: RunHere) -> None:
         refused = await carol.send("DELETE", f"{GROUPS}/inner")
         assert (refused.status, refused.slug) == (409, "last-admin"), "of those who logged in"
         assert names((await member(carol, "DELETE", "inner", "bob")).body) == ["carol"]
-        by = By("cli:root")
+        by = Actor("cli:root")
         with pytest.raises(LastAdmin):
             await groups.remove(portal.context, "inner", "carol", by)
         async with logged_in(portal, "alice"):

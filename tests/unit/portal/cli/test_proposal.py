@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from portal.cli.detection import (
     Detected,
     DetectedEnvironments,
+    DetectionOptions,
     SlurmFound,
-    Where,
     client_address,
     find_directory,
     find_modules,
@@ -363,7 +363,7 @@ def test_virtualenvs_are_those_with_a_python(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_what_is_not_there_is_a_sentence(tmp_path: Path) -> None:
-    no_slurm, *notes = await find_slurm(Where(slurm_bin_dir=tmp_path))
+    no_slurm, *notes = await find_slurm(DetectionOptions(slurm_bin_dir=tmp_path))
     (note,) = notes
     assert no_slurm is None
     assert f"{tmp_path}/scontrol can't be run" in note

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from portal.i18n.translation import Reader, translate
+from portal.i18n.translation import Translator, translate
 from tests.paths import TESTS
 from tests.sentences import translations
 
@@ -42,14 +42,14 @@ def test_every_sentence_of_the_catalogue_is_found_with_all_its_pieces() -> None:
 
 
 def test_quoted_user_text_is_not_translated() -> None:
-    reader = Reader({"There is no “{0}” in {1}.": "{1:term}中没有“{0}”。", "down": "宕机"})
+    reader = Translator({"There is no “{0}” in {1}.": "{1:term}中没有“{0}”。", "down": "宕机"})
     assert reader.translate("There is no “down” in down.") == "宕机中没有“down”。"
     assert reader.translate("There is no “” in down.") == "There is no “” in down."
 
 
 def test_a_single_word_is_translated_only_where_the_portal_puts_one() -> None:
     texts = {"{0} has no {1} left.": "{0} 没有剩余{1:term}。", "time": "时间", "CPUs": "CPU"}
-    reader = Reader(texts)
+    reader = Translator(texts)
     assert reader.translate("time has no time left.") == "time 没有剩余时间。"
     assert reader.translate("time and CPUs has no time and CPUs left.") == (
         "time and CPUs 没有剩余时间和 CPU。"
@@ -57,7 +57,7 @@ def test_a_single_word_is_translated_only_where_the_portal_puts_one() -> None:
 
 
 def test_a_gap_takes_no_sentence_that_has_its_own_words() -> None:
-    reader = Reader({"{0} is too long.": "{0}太长。", "It was cancelled.": "已取消。"})
+    reader = Translator({"{0} is too long.": "{0}太长。", "It was cancelled.": "已取消。"})
     assert reader.translate("It was cancelled. Its name is too long.") == "已取消。Its name 太长。"
 
 
@@ -67,7 +67,7 @@ def test_what_holds_itself_again_and_again_is_read_to_an_end(text: str) -> None:
 
 
 def test_pieces_are_looked_for_only_so_deep() -> None:
-    reader = Reader({"in {0} it": "在{0}里"})
+    reader = Translator({"in {0} it": "在{0}里"})
     assert reader.translate("in " * 20 + "x y" + " it" * 20).count("在") == 9
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from portal.services.cluster.conditions import Condition, condition
 from portal.services.cluster.gpus import GpuAllocation, NodeShare, gpu_use, shares_by_user
 from portal.services.cluster.identity_cache import IdentityCache
-from portal.services.cluster.reservations import ahead, is_for
+from portal.services.cluster.reservations import is_for, list_reservations
 from portal.services.cluster.snapshot import Queue, build_snapshot
 from spawner.slurm.model import JobInfo, JobPhase, NodeInfo, ReservationInfo
 from spawner.slurm.parse import parse_squeue
@@ -229,17 +229,20 @@ def kept(name: str, starts_h: float, **values: Any) -> ReservationInfo:
 class TestAhead:
     def test_the_next_comes_first_and_what_is_over_is_gone(self) -> None:
         known = (kept("late", 5), kept("soon", 1), kept("on", -1), kept("over", -3))
-        found = ahead(known, NOW, "carol", (), sees_all=True)
+        found = list_reservations(known, NOW, "carol", (), sees_all=True)
         assert [one.name for one in found] == ["on", "soon", "late"]
 
     def test_what_keeps_no_nodes_is_left_out(self) -> None:
-        assert ahead((replace(kept("licences", 1), nodes=()),), NOW, "carol", (), True) == []
+        assert (
+            list_reservations((replace(kept("licences", 1), nodes=()),), NOW, "carol", (), True)
+            == []
+        )
 
     def test_reservation_names_of_other_users_are_hidden(self) -> None:
         theirs = kept("bobs_course", 1, users=("bob",))
         works = kept("works", 1, users=("root",), maintenance=True)
         own = kept("mine", 1, users=("alice",))
-        shown = ahead((theirs, works, own), NOW, "alice", (), sees_all=False)
+        shown = list_reservations((theirs, works, own), NOW, "alice", (), sees_all=False)
         assert [(one.name, one.mine, one.kept_for) for one in shown] == [
             (None, False, None),
             ("mine", True, None),

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from portal.models import BatchJob
 from portal.services.jobs.sizing import run_of
-from portal.services.jobs.sizing_rules import Asked, Run, SizingFigure, sizing
+from portal.services.jobs.sizing_rules import RequestedSize, Run, SizingFigure, sizing
 from spawner.slurm.model import Outcome
 
-BASE = Asked(cpus=8, memory_gb=16, time_limit_minutes=240)
+BASE = RequestedSize(cpus=8, memory_gb=16, time_limit_minutes=240)
 RUN = Run(Outcome.COMPLETED, BASE, elapsed_s=1200, cpus=1.2, memory_gb=3.1)
 
 
@@ -65,7 +65,7 @@ def test_time_that_was_up_is_doubled() -> None:
 
 
 def test_where_nothing_is_asked_for_there_is_a_suggestion() -> None:
-    asked = Asked(cpus=1, memory_gb=None, time_limit_minutes=None)
+    asked = RequestedSize(cpus=1, memory_gb=None, time_limit_minutes=None)
     found = sizing([replace(RUN, asked=asked)], asked)
     assert found.memory_gb == SizingFigure(3.1, None, 4)
     assert found.time_limit_minutes == SizingFigure(20, None, 45)
@@ -75,7 +75,7 @@ RUNS = st.builds(
     Run,
     outcome=st.sampled_from([Outcome.COMPLETED, Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT]),
     asked=st.builds(
-        Asked,
+        RequestedSize,
         cpus=st.integers(1, 512),
         memory_gb=st.none() | st.floats(0.1, 4096),
         time_limit_minutes=st.none() | st.integers(1, 525_600),
@@ -87,7 +87,7 @@ RUNS = st.builds(
 
 
 @given(st.lists(RUNS, max_size=5), RUNS.map(lambda run: run.asked))
-def test_a_suggestion_is_never_less_than_was_used(runs: list[Run], base: Asked) -> None:
+def test_a_suggestion_is_never_less_than_was_used(runs: list[Run], base: RequestedSize) -> None:
     """It lowers the request, unless a run failed for lack of the resource."""
     found = sizing(runs, base)
     for figure in (found.cpus, found.memory_gb, found.time_limit_minutes):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from portal.services.limits import gpu_hours
-from portal.services.limits.gpu_hours import GpuHours, by_day, months_back
+from portal.services.limits.gpu_hours import UsageSum, by_day, months_back
 from spawner.errors import QueryTooLarge, Unreachable
 from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.parse_accounting import JobTime
@@ -31,14 +31,14 @@ def job(
 def test_a_job_over_midnight_counts_in_both_days_and_began_in_the_first() -> None:
     found = by_day([job(MIDNIGHT - HOUR, MIDNIGHT + 2 * HOUR)], MIDNIGHT - A_DAY, NOW, NOW)
     assert found == {
-        (DAY, "alice", "research"): GpuHours("alice", 3600, 7200, 1),
-        (NEXT, "alice", "research"): GpuHours("alice", 7200, 14400, 0),
+        (DAY, "alice", "research"): UsageSum("alice", 3600, 7200, 1),
+        (NEXT, "alice", "research"): UsageSum("alice", 7200, 14400, 0),
     }
 
 
 def test_what_runs_counts_as_far_as_it_has_come() -> None:
     found = by_day([job(NOW - HOUR, None), job(NOW - HOUR, NOW + HOUR)], MIDNIGHT, NOW, NOW)
-    assert found == {(NEXT, "alice", "research"): GpuHours("alice", 7200, 14400, 2)}
+    assert found == {(NEXT, "alice", "research"): UsageSum("alice", 7200, 14400, 2)}
 
 
 def test_days_that_were_not_asked_for_are_left_out() -> None:
