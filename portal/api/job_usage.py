@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from portal.api.logs import task_in_query
 from portal.api.session_use import GpuUse
-from portal.services.jobs import jobs, usage
+from portal.services.jobs import jobs, measurements
 from portal.web.dependencies import ContextDep, CurrentUser
 from spawner.usage_file import GpuInfo, NodeSeries
 
@@ -56,11 +56,11 @@ async def job_usage(
 ) -> JobUsageOut:
     """Return the usage over time of one of the caller's jobs; for an array, of one task."""
     job = await jobs.get(context, user, batch_job_id)
-    series, left_out = await usage.load_usage(context, job, task)
+    series, left_out = await measurements.load_measurements(context, job, task)
     return JobUsageOut(
         nodes=[_to_node(each) for each in series],
         nodes_left_out=left_out,
-        measured=await usage.is_measured(context, job),
+        measured=await measurements.is_measured(context, job),
     )
 
 

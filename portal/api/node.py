@@ -16,7 +16,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Gone
 from portal.models import Session, Tensorboard
-from portal.services.sessions import extending, nodes, ssh, usage
+from portal.services.sessions import extending, measurements, nodes, ssh
 from portal.services.tensorboards import tensorboards, tickets
 from portal.web.bearer import bearer
 from portal.web.dependencies import GUARDS, ClientIp, ContextDep
@@ -188,7 +188,7 @@ async def report_usage(
 ) -> dict[str, float]:
     """Record the session's usage since its start; return in how many seconds to report again."""
     series = body.model_dump(exclude={"idle_s"})
-    again = await usage.save_report(context, session, series, body.idle_s)
+    again = await measurements.save_report(context, session, series, body.idle_s)
     return {"again_s": again.total_seconds()}
 
 

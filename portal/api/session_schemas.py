@@ -9,7 +9,7 @@ from portal.api.common_schemas import ResourcesOut, TensorboardOut
 from portal.context import AppContext
 from portal.models import JobState, Session, Tensorboard
 from portal.services.catalog.available import environment_title
-from portal.services.sessions import extending, usage
+from portal.services.sessions import extending, measurements
 from portal.services.tensorboards import tensorboards
 from spawner.slurm.model import Outcome
 
@@ -137,5 +137,5 @@ async def sessions_out(context: AppContext, sessions: list[Session]) -> list[Ses
     """Convert several sessions with their TensorBoards, in three queries."""
     ids = [session.id for session in sessions]
     boards = await tensorboards.load_tensorboards(context, ids)
-    idle = await usage.idle_since(context, ids)
+    idle = await measurements.idle_since(context, ids)
     return [session_out(context, s, boards.get(s.id), idle.get(s.id)) for s in sessions]

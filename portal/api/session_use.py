@@ -7,8 +7,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from portal.api.common_schemas import UsageOut
-from portal.models import Session, SessionUse
-from portal.services.sessions import sessions, usage
+from portal.models import Session, SessionMeasurements
+from portal.services.sessions import measurements, sessions
 from portal.web.dependencies import ContextDep, CurrentUser
 
 router = APIRouter(tags=["sessions"])
@@ -103,10 +103,10 @@ async def session_use(session_id: str, user: CurrentUser, context: ContextDep) -
     minute.
     """
     session = await sessions.get(context, user, session_id)
-    return use_out(session, await usage.load_usage(context, session))
+    return measurements_out(session, await measurements.load_measurements(context, session))
 
 
-def use_out(session: Session, report: SessionUse | None) -> SessionUseOut:
+def measurements_out(session: Session, report: SessionMeasurements | None) -> SessionUseOut:
     """Combine the node's report with Slurm's accounting."""
     total = UsageOut.of(session.usage) if session.usage else None
     if report is None:

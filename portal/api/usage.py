@@ -1,4 +1,4 @@
-"""Routes of usage from Slurm's accounting: totals, and hours per day or month.
+"""Routes of the usage report from Slurm's accounting: sums, and hours per day or month.
 
 Users see their own, group managers that of their group's members, administrators and viewers all.
 """
@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from portal.api.user_schemas import GroupName
-from portal.background.notifier import USE
+from portal.background.notifier import GPU_HOURS
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import FieldError, invalid_input
@@ -259,7 +259,7 @@ async def usage_totals(
         case _:
             totals = await gpu_hours.sum_by_name(context, query, by)
     if period.last >= utcnow().date():
-        context.notifier.notify(USE)  # a repeated request shows newer numbers
+        context.notifier.notify(GPU_HOURS)  # a repeated request shows newer numbers
     return UsageTotals(
         by=by,
         first=period.format(period.first),

@@ -3,7 +3,7 @@
 from contextlib import AsyncExitStack
 
 from portal.background.background_loop import BackgroundLoop
-from portal.background.notifier import DEPROVISION, EVERYONE, HOMES, IMPORTS, RECONCILE, USE
+from portal.background.notifier import DEPROVISION, EVERYONE, GPU_HOURS, HOMES, IMPORTS, RECONCILE
 from portal.background.reconciler import ROUND_S, Reconciler
 from portal.context import AppContext
 from portal.db import utcnow
@@ -15,7 +15,7 @@ from portal.services.cluster import history, node_table_file
 from portal.services.deprovision import deprovision, directory_sync
 from portal.services.limits import gpu_hours
 from portal.services.mail import sender
-from portal.services.sessions import tidying, usage
+from portal.services.sessions import measurements, tidying
 from portal.services.slurm import job_retention
 from portal.services.users import home_commands
 from spawner.launcher.pool import IDLE_S
@@ -57,7 +57,7 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
             "usage",
             lambda: gpu_hours.step(context),
             gpu_hours.EVERY_S,
-            (USE,),
+            (GPU_HOURS,),
             rest_s=gpu_hours.SOONEST_S,
             retry_s=gpu_hours.EVERY_S,
         ),
@@ -90,7 +90,9 @@ def _retention_loops(context: AppContext) -> list[BackgroundLoop]:
             lambda: job_retention.delete_expired(context, utcnow()),
             job_retention.EVERY_S,
         ),
-        BackgroundLoop("session usage", lambda: usage.forget_old(context), usage.TIDY_S),
+        BackgroundLoop(
+            "session usage", lambda: measurements.forget_old(context), measurements.TIDY_S
+        ),
         BackgroundLoop("refused logins", lambda: audit.flush(utcnow()), retention.FLUSH_S),
         BackgroundLoop("audit retention", lambda: audit.retain(utcnow()), retention.RETAIN_S),
     ]

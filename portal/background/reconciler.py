@@ -39,11 +39,11 @@ from portal.models import (
 )
 from portal.services.deprovision import deprovision
 from portal.services.jobs import jobs, scalars
-from portal.services.jobs import usage as job_usage
+from portal.services.jobs import measurements as job_measurements
 from portal.services.jobs.claim_checks import ClaimChecks
 from portal.services.jobs.external_jobs import ExternalJobImport
 from portal.services.sessions import hub_sync
-from portal.services.slurm import launch, lifecycle, usage
+from portal.services.slurm import accounting_totals, launch, lifecycle
 from portal.services.slurm.job_identity import cancelling_user, find_job
 from portal.services.slurm.pending_rows import LIVE, PendingRows, load
 from portal.services.slurm.row_sync import RowSync
@@ -300,7 +300,7 @@ class Reconciler:
         if self.context.watcher.stale_since is None:
             if self._external_jobs.is_history_due(now):
                 self._acts.start("history", now, lambda: self._external_jobs.import_history(now))
-            if due := await usage.due(self.context, now):
+            if due := await accounting_totals.due(self.context, now):
                 self._acts.start("usage", now, lambda: self._collect_usage(due, now))
         self._start_reading_scalars(now)
 
@@ -311,13 +311,13 @@ class Reconciler:
             key = f"metrics {user_id}"
             if self._readers.is_running(key):
                 continue
-            expired = [job_id for job_id, at in due.items() if now - at > usage.GIVE_UP]
+            expired = [job_id for job_id, at in due.items() if now - at > accounting_totals.GIVE_UP]
             for job_id in expired:
                 del due[job_id]
             self._readers.start(key, now, partial(self._read_users_scalars, user_id))
 
-    async def _collect_usage(self, due: list[usage.Measured], now: datetime) -> None:
-        await usage.collect(self.context, due, now)
+    async def _collect_usage(self, due: list[accounting_totals.Measured], now: datetime) -> None:
+        await accounting_totals.collect(self.context, due, now)
         for job in due:
             if isinstance(job, BatchJob):  # its row is older than its accounting
                 self._metrics_due.setdefault(job.user_id, {})[job.id] = now
@@ -344,8 +344,8 @@ class Reconciler:
             await scalars.read(self.context, row)
             async with self.context.db.session() as db:
                 row = await db.get(BatchJob, job_id)
-        if row is not None and job_usage.is_gpu_use_unread(row):
-            await job_usage.store_gpu_use(self.context, row)
+        if row is not None and job_measurements.is_gpu_use_unread(row):
+            await job_measurements.store_gpu_use(self.context, row)
 
     async def _submit(self, session: Session) -> None:
         """Submit a session again after the portal died between writing the row and Slurm's answer.

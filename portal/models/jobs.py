@@ -169,7 +169,7 @@ class Session(Job):
 SESSIONS_TABLE = Job.metadata.tables[Session.__tablename__]
 
 
-class SessionUse(Base):
+class SessionMeasurements(Base):
     """The last measurements that a session's node program reported. They are the owner's claim:
     nothing verifies them.
 

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.models import ClusterSample, Job, JobKind, JobState, Session, SessionUse
+from portal.models import ClusterSample, Job, JobKind, JobState, Session, SessionMeasurements
 from portal.services.cluster.samples import Sample, downsample, floor_time, measure
 
 EVERY_S = 60.0
@@ -99,9 +99,9 @@ async def load_gpu_use(db: AsyncSession, now: datetime) -> tuple[int, float]:
     """Return the number of GPUs that running sessions report now, and the sum of their utilization,
     0 to 1 each. A session counts at most the GPUs it was given.
     """
-    columns = select(Session.resources, SessionUse.series)
-    query = columns.join(SessionUse, SessionUse.session_id == Session.id).where(
-        Session.state == JobState.RUNNING, SessionUse.reported_at > now - FRESH
+    columns = select(Session.resources, SessionMeasurements.series)
+    query = columns.join(SessionMeasurements, SessionMeasurements.session_id == Session.id).where(
+        Session.state == JobState.RUNNING, SessionMeasurements.reported_at > now - FRESH
     )
     measured, busy = 0, 0.0
     for resources, series in await db.execute(query):

@@ -14,9 +14,9 @@ from sqlalchemy import select
 
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.models import BatchJob, Job, JobState, Session, SessionUse, User
+from portal.models import BatchJob, Job, JobState, Session, SessionMeasurements, User
 from portal.services.jobs.usage_trend import LOOK_BACK_S, Measurements, UsageTrend, usage_trend
-from portal.services.sessions.usage import load_reports
+from portal.services.sessions.measurements import load_reports
 from spawner.errors import SpawnerError
 from spawner.usage_file import NodeSeries
 
@@ -79,7 +79,7 @@ def _count_cpus(job: Job) -> int:
     return int(job.resources.get("cpus") or 1)
 
 
-def _from_report(report: SessionUse) -> Measurements:
+def _from_report(report: SessionMeasurements) -> Measurements:
     series: Mapping[str, Any] = report.series
     reported_at = report.reported_at.timestamp()
     return Measurements(

@@ -25,7 +25,7 @@ from portal.models import (
     User,
 )
 from portal.services.jobs import scalars
-from portal.services.slurm import usage
+from portal.services.slurm import accounting_totals
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY, OVERLAP, load
 from spawner.slurm.model import JobPhase, Outcome
 from tests.portal.reconcile_loop import ReconcileHarness, stop
@@ -330,7 +330,7 @@ async def test_a_hanging_home_delays_no_other_users_metrics(
         """Accounting is not tested here."""
 
     monkeypatch.setattr(scalars, "read", read)
-    monkeypatch.setattr(usage, "collect", collect)
+    monkeypatch.setattr(accounting_totals, "collect", collect)
     due = [await harness.row(stuck), await harness.row(other)]
     await harness.loop._collect_usage(due, harness.now)
     harness.loop._start_reading_scalars(harness.now)

@@ -11,7 +11,7 @@ import pytest
 from portal.db import utcnow
 from portal.models import JobState, Wanted
 from portal.services.jobs.claim_checks import AFTER_START, PATIENCE
-from portal.services.slurm import usage
+from portal.services.slurm import accounting_totals
 from portal.services.slurm.lifecycle import ACCOUNTING_PATIENCE, MAX_RESUBMISSIONS
 from spawner.slurm.model import JobPhase, JobUsage, Outcome
 from tests.portal.reconcile_loop import ReconcileHarness, stop
@@ -193,7 +193,7 @@ async def test_accounting_names_who_cancelled(harness: ReconcileHarness) -> None
     harness.slurm.started = shown.end_time
     record = replace(shown, uuid=None, exit_code=0, cancelled_by=0)
     harness.slurm.measured = [JobUsage(record, 0, 0.0, 1, None, 0, complete=True)]
-    await usage.collect(harness.context, [await harness.row(job)], utcnow())
+    await accounting_totals.collect(harness.context, [await harness.row(job)], utcnow())
     row = await harness.row(job)
     assert (row.state, row.outcome) == (JobState.STOPPING, None)
     await settle(harness)

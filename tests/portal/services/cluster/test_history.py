@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import delete, func, insert, select, update
 
 from portal.context import AppContext
-from portal.models import ClusterSample, Job, JobState, Session, SessionUse, User
+from portal.models import ClusterSample, Job, JobState, Session, SessionMeasurements, User
 from portal.services.cluster import history
 from portal.services.cluster.history import LEVELS, RANGES, Level
 from portal.services.cluster.samples import floor_time
@@ -141,10 +141,12 @@ async def test_gpus_of_running_sessions_are_measured_up_to_what_they_were_given(
             await db.flush()
             gpus = [{"use_percent": [None, use]} for use in (50, None if given == 4 else 25)]
             series = {"gpus": gpus}
-            db.add(SessionUse(session_id=session.id, series=series, reported_at=reported_at))
+            db.add(
+                SessionMeasurements(session_id=session.id, series=series, reported_at=reported_at)
+            )
         await db.commit()
         assert await history.load_gpu_use(db, now) == (3, 1.25)
-        await db.execute(delete(SessionUse))
+        await db.execute(delete(SessionMeasurements))
         await db.execute(delete(Job.metadata.tables["sessions"]))
         await db.commit()
 

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import delete, select
 
 from portal.db import utcnow
-from portal.models import BatchJob, JobState, Session, SessionUse, User, new_id
+from portal.models import BatchJob, JobState, Session, SessionMeasurements, User, new_id
 from portal.services.jobs import recent_usage
 from tests.portal.file_portal import FilePortal, run_file_portal
-from tests.portal.services.jobs.test_usage import Measured
+from tests.portal.services.jobs.test_measurements import Measured
 from tests.servers.slapd import Slapd
 from tests.unit.spawner.files.jobs.event_files import scalar_event
 
@@ -36,7 +36,7 @@ async def file_portal(shared: FilePortal) -> FilePortal:
     """A portal without files, sessions and jobs."""
     shared.empty()
     async with shared.portal.context.db.session() as db:
-        for table in (SessionUse, Session, BatchJob):
+        for table in (SessionMeasurements, Session, BatchJob):
             await db.execute(delete(table))
         await db.commit()
     return shared
@@ -50,7 +50,7 @@ async def add_session(file_portal: FilePortal, series: dict[str, Any], **changed
         owner = {"id": session_id, "user_id": alice.id, "owner_id": alice.id}
         db.add(Session(**{**columns, **owner, **changed}))
         await db.flush()
-        db.add(SessionUse(session_id=session_id, series=series, reported_at=utcnow()))
+        db.add(SessionMeasurements(session_id=session_id, series=series, reported_at=utcnow()))
         await db.commit()
     return session_id
 

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import delete, update
 
 from portal.db import utcnow
-from portal.models import JobState, SessionUse, Wanted
-from portal.services.sessions import usage
+from portal.models import JobState, SessionMeasurements, Wanted
+from portal.services.sessions import measurements
 from tests.portal.services.sessions.test_extending import Extending, extending
-from tests.portal.services.sessions.test_usage import REPORT
+from tests.portal.services.sessions.test_measurements import REPORT
 from tests.servers.slapd import Slapd
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -39,7 +39,7 @@ AN_HOUR_AGO = NOW - timedelta(hours=1)
 def test_when_a_rest_is_worth_a_word(
     before: datetime | None, idle_s: int | None, minutes: int, expected: datetime | None
 ) -> None:
-    assert usage.idle_warning_since(before, idle_s, NOW, minutes) == expected
+    assert measurements.idle_warning_since(before, idle_s, NOW, minutes) == expected
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ async def session(kept: Extending) -> Extending:
     """A running session without reports."""
     await kept.change(state=JobState.RUNNING, wanted=Wanted.RUN)
     async with kept.job_portal.context.db.session() as db:
-        await db.execute(delete(SessionUse))
+        await db.execute(delete(SessionMeasurements))
         await db.commit()
     return kept
 
@@ -67,7 +67,7 @@ async def report_idle(session: Extending, idle_s: int | None) -> None:
 async def shift(session: Extending, by: timedelta) -> None:
     """Move the previous report into the past."""
     async with session.job_portal.context.db.session() as db:
-        await db.execute(update(SessionUse).values(reported_at=utcnow() - by))
+        await db.execute(update(SessionMeasurements).values(reported_at=utcnow() - by))
         await db.commit()
 
 
@@ -110,7 +110,7 @@ async def test_open_pages_hear_of_it_when_it_begins_and_when_it_ends(session: Ex
 @pytest.mark.anyio
 async def test_silent_program_is_not_reported_idle(session: Extending) -> None:
     await report_idle(session, HOUR_S)
-    await shift(session, usage.SILENT)
+    await shift(session, measurements.SILENT)
     assert await idle_since(session) is None
 
 

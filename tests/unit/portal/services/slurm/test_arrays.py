@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from portal.models import BatchJob, JobState, User, Wanted
 from portal.services.jobs import external_jobs
-from portal.services.slurm import arrays, failures, lifecycle, logs, usage
+from portal.services.slurm import accounting_totals, arrays, failures, lifecycle, logs
 from portal.services.slurm.logs import LogPlace, read_piece
 from spawner.errors import Unreachable
 from spawner.files.jobs.scalars import last_scalars
@@ -174,7 +174,7 @@ class TestArrays:
         row = self.row(2)
         row.state, row.tasks = JobState.ENDED, columns["tasks"]
         lagging = [measured(task(n, JobPhase.RUNNING)) for n in (0, 1)]
-        found = usage.usage_columns(row, lagging, NOW)
+        found = accounting_totals.build_total_columns(row, lagging, NOW)
         assert found.get("state", row.state) is JobState.ENDED
         assert found.get("tasks", row.tasks) == columns["tasks"]
 
@@ -186,10 +186,10 @@ class TestArrays:
         requeued = task(0, JobPhase.RUNNING, submit_time=later)
         row.tasks = arrays.observe(row, [requeued, running], later)["tasks"]
         earlier = task(0, JobPhase.ENDED, outcome=Outcome.NODE_FAILED, exit_code=1, end_time=NOW)
-        found = usage.usage_columns(row, [measured(earlier)], later)
+        found = accounting_totals.build_total_columns(row, [measured(earlier)], later)
         assert found["tasks"] == row.tasks
         own = replace(earlier, outcome=Outcome.COMPLETED, exit_code=0, submit_time=later)
-        (ended, _) = usage.usage_columns(row, [measured(own)], later)["tasks"]
+        (ended, _) = accounting_totals.build_total_columns(row, [measured(own)], later)["tasks"]
         assert (ended["state"], ended["outcome"]) == ("ended", "completed")
 
     def test_squeue_takes_no_exit_code_away(self) -> None:
@@ -293,12 +293,12 @@ class TestCollecting:
             return {}
 
         self.row = job(state=JobState.STOPPING, usage_due=NOW, submit_time=NOW, user_id="u")
-        monkeypatch.setattr(usage, "change", change)
+        monkeypatch.setattr(accounting_totals, "change", change)
         monkeypatch.setattr(failures, "read_causes", no_causes)
 
     async def collect(self, records: list[JobUsage] | None, now: datetime = NOW) -> None:
         context: Any = Accounting(records)
-        await usage.collect(context, [self.row], now)
+        await accounting_totals.collect(context, [self.row], now)
 
     async def test_an_earlier_run_is_not_the_end_of_a_requeued_job(self) -> None:
         self.row.created_at = NOW - timedelta(hours=2)
@@ -316,9 +316,9 @@ class TestCollecting:
 
     async def test_usage_is_not_given_up_while_accounting_does_not_answer(self) -> None:
         self.row.state, self.row.ended_at = JobState.ENDED, NOW
-        later = NOW + 2 * usage.GIVE_UP
+        later = NOW + 2 * accounting_totals.GIVE_UP
         await self.collect(None, later)
-        assert self.row.usage_due == later + usage.LONGEST_PAUSE
+        assert self.row.usage_due == later + accounting_totals.LONGEST_PAUSE
         await self.collect([], later)
         assert self.row.usage_due is None
 
@@ -336,7 +336,7 @@ class TestUsage:
         assert (one.info.exit_code, one.info.outcome) == (3, Outcome.FAILED)
         assert (one.elapsed_s, one.cpu_s, one.max_rss_bytes) == (60, 90.5, 2 << 30)
         assert one.complete
-        assert usage.sum_usage([one]) == {
+        assert accounting_totals.sum_totals([one]) == {
             "elapsed_s": 60, "longest_s": 60, "cpu_s": 90.5, "cpu_efficiency": 0.7542,
             "max_rss_gb": 2.0, "restarts": 0,
         }  # fmt: skip
@@ -347,7 +347,7 @@ class TestUsage:
         longest_s = found[8].longest_run_s
         assert longest_s is not None
         assert 0 < longest_s < 15, "its time limit applies to each run"
-        assert usage.sum_usage([found[8]])["longest_s"] == found[8].longest_run_s
+        assert accounting_totals.sum_totals([found[8]])["longest_s"] == found[8].longest_run_s
         assert not found[8].complete
 
     def test_a_number_that_was_used_before_is_another_job(self) -> None:
@@ -386,12 +386,12 @@ class TestUsage:
     def test_it_is_asked_for_ever_more_seldom_and_not_for_ever(self) -> None:
         row = job(state=JobState.ENDED, ended_at=NOW)
         now, asked = NOW, 0
-        while (due := usage.next_due(row, False, False, now)) is not None:
+        while (due := accounting_totals.next_due(row, False, False, now)) is not None:
             assert due > now
             now, asked = due, asked + 1
-        assert now - NOW >= usage.GIVE_UP
+        assert now - NOW >= accounting_totals.GIVE_UP
         assert asked < 50
-        assert usage.next_due(row, True, True, NOW) is None
+        assert accounting_totals.next_due(row, True, True, NOW) is None
 
 
 def test_a_forecast() -> None:

@@ -1,4 +1,4 @@
-"""A job's usage over time, as samplers measured it on its nodes (spawner/node/usage/sampler.py).
+"""Measurements of a job over time, by samplers on its nodes (spawner/node/usage/sampler.py).
 
 The files belong to the job's owner, who alone sees the values; no decision depends on them.
 """
@@ -22,7 +22,7 @@ CLOCKS_DIFFER = timedelta(minutes=10)
 """A node's clock may differ from the portal's by this much."""
 
 
-async def load_usage(
+async def load_measurements(
     context: AppContext, job: BatchJob, task: int | None
 ) -> tuple[list[NodeSeries], int]:
     """Return the series by node, and the number of nodes that were left out.
@@ -67,7 +67,7 @@ async def store_gpu_use(context: AppContext, job: BatchJob) -> None:
     """Read and store the mean use of a job's GPUs, if it was measured. May raise the launcher's
     errors.
     """
-    series, _ = await load_usage(context, job, None)
+    series, _ = await load_measurements(context, job, None)
     mean = mean_gpu_percent(series)
     if mean is None:
         return

@@ -1,8 +1,9 @@
-"""Usage of sessions over time, reported by their node programs and shown to their owners.
+"""Measurements of sessions over time, reported by their node programs and shown to their owners.
 
 The data is untrusted, because the node program runs as the user: it is bounded by the route that
 receives it, shown to the owner only, and no decision depends on it. That a session is idle is only
-displayed. After the end, Slurm's accounting is shown beside it (services/slurm/usage.py).
+displayed. After the end, the totals of Slurm's accounting are shown beside it
+(services/slurm/accounting_totals.py).
 """
 
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from portal.context import AppContext
 from portal.db import utcnow
-from portal.models import Session, SessionUse
+from portal.models import Session, SessionMeasurements
 
 AT_REST = timedelta(seconds=30)
 WATCHED = timedelta(seconds=10)
@@ -37,12 +38,12 @@ async def save_report(
     now = utcnow()
     warn_minutes = context.settings.session_idle_warning_minutes
     async with context.db.session() as db:
-        previous = await db.get(SessionUse, session.id)
+        previous = await db.get(SessionMeasurements, session.id)
         before = previous.idle_since if previous else None
         idle_since = before
         if previous is None or now - previous.reported_at >= LEAST:
             idle_since = idle_warning_since(before, idle_s, now, warn_minutes)
-            report = previous or SessionUse(session_id=session.id)
+            report = previous or SessionMeasurements(session_id=session.id)
             report.series, report.reported_at, report.idle_since = series, now, idle_since
             db.add(report)
         try:
@@ -74,30 +75,35 @@ async def idle_since(context: AppContext, sessions: list[str]) -> dict[str, date
     """Return, by session ID, since when each of these sessions has been idle, if long enough for a
     warning.
     """
-    columns = (SessionUse.session_id, SessionUse.idle_since)
-    idle = SessionUse.idle_since.is_not(None), SessionUse.reported_at > utcnow() - SILENT
+    columns = (SessionMeasurements.session_id, SessionMeasurements.idle_since)
+    idle = (
+        SessionMeasurements.idle_since.is_not(None),
+        SessionMeasurements.reported_at > utcnow() - SILENT,
+    )
     async with context.db.session() as db:
-        rows = await db.execute(select(*columns).where(SessionUse.session_id.in_(sessions), *idle))
+        rows = await db.execute(
+            select(*columns).where(SessionMeasurements.session_id.in_(sessions), *idle)
+        )
         return {session_id: since for session_id, since in rows if since is not None}
 
 
-async def load_reports(context: AppContext, sessions: list[str]) -> dict[str, SessionUse]:
+async def load_reports(context: AppContext, sessions: list[str]) -> dict[str, SessionMeasurements]:
     """Return the last reports of these sessions, by session ID; their nodes report no more often
     because of it.
     """
-    query = select(SessionUse).where(SessionUse.session_id.in_(sessions))
+    query = select(SessionMeasurements).where(SessionMeasurements.session_id.in_(sessions))
     async with context.db.session() as db:
         return {report.session_id: report for report in (await db.scalars(query)).all()}
 
 
-async def load_usage(context: AppContext, session: Session) -> SessionUse | None:
+async def load_measurements(context: AppContext, session: Session) -> SessionMeasurements | None:
     """Return the last report, None if there is none; record that a user is viewing it."""
     now = utcnow()
     context.usage_requested_at[session.id] = now
     if len(context.usage_requested_at) > MAX_LOOKED_AT:
         _forget_views(context, now)
     async with context.db.session() as db:
-        return await db.get(SessionUse, session.id)
+        return await db.get(SessionMeasurements, session.id)
 
 
 def _forget_views(context: AppContext, now: datetime) -> None:
@@ -110,6 +116,10 @@ async def forget_old(context: AppContext) -> None:
     """Delete reports that were not updated for a long time, and reports of removed sessions."""
     removed = select(Session.id).where(Session.removed_at.is_not(None))
     async with context.db.session() as db:
-        await db.execute(delete(SessionUse).where(SessionUse.reported_at < utcnow() - KEPT))
-        await db.execute(delete(SessionUse).where(SessionUse.session_id.in_(removed)))
+        await db.execute(
+            delete(SessionMeasurements).where(SessionMeasurements.reported_at < utcnow() - KEPT)
+        )
+        await db.execute(
+            delete(SessionMeasurements).where(SessionMeasurements.session_id.in_(removed))
+        )
         await db.commit()

@@ -1,4 +1,4 @@
-"""Import of usage and exit codes of jobs from Slurm's accounting into their rows.
+"""Import of jobs' totals and exit codes from Slurm's accounting into the column `usage`.
 
 squeue has no exit codes and drops ended jobs; accounting has both, slightly later. Rows that are
 waiting for it have `usage_due`; many are requested with one command. A job is requested again until
@@ -117,7 +117,7 @@ async def _write_row(
 
     def apply(row: Measured) -> None:
         ours = [usage for usage in usages if _is_current(row, usage.info)]
-        columns = usage_columns(row, ours, now) if ours else {}
+        columns = build_total_columns(row, ours, now) if ours else {}
         if cause and columns.get("reason") and columns["reason"] == _get_slurm_reason(ours):
             columns |= {"reason": cause.text, "suggestion": cause.suggestion}
         if columns.get("tasks"):
@@ -150,11 +150,11 @@ def _get_slurm_reason(ours: Sequence[JobUsage]) -> str | None:
     return why.text if why else None
 
 
-def usage_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dict[str, Any]:
+def build_total_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dict[str, Any]:
     """Return the columns that follow from accounting's records of a job, or of an array's tasks.
     How a session ended has been recorded from squeue and by the reconcile loop before.
     """
-    columns: dict[str, Any] = {"usage": sum_usage(ours)}
+    columns: dict[str, Any] = {"usage": sum_totals(ours)}
     if isinstance(row, Session):
         return columns
     if row.array_size is not None:
@@ -169,7 +169,7 @@ def usage_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dic
     return columns
 
 
-def sum_usage(ours: Iterable[JobUsage]) -> dict[str, Any]:
+def sum_totals(ours: Iterable[JobUsage]) -> dict[str, Any]:
     """Sum up usage in the format of the row's column."""
     usages = list(ours)
     elapsed = [usage.elapsed_s for usage in usages]

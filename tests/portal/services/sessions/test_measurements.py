@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from portal.db import utcnow
-from portal.models import JobState, Session, SessionUse
-from portal.services.sessions import usage as uses
-from portal.services.slurm import usage
+from portal.models import JobState, Session, SessionMeasurements
+from portal.services.sessions import measurements
+from portal.services.slurm import accounting_totals
 from spawner.slurm.model import JobInfo, JobPhase, JobUsage, Outcome
 from tests.portal.services.sessions.test_extending import JOB_ID, Extending, extending
 from tests.servers.slapd import Slapd
@@ -46,7 +46,7 @@ async def session(kept: Extending) -> Extending:
     await kept.change(state=JobState.RUNNING, usage=None, usage_due=None, removed_at=None)
     kept.job_portal.context.usage_requested_at.clear()
     async with kept.job_portal.context.db.session() as db:
-        await db.execute(delete(SessionUse))
+        await db.execute(delete(SessionMeasurements))
         await db.commit()
     return kept
 
@@ -58,7 +58,9 @@ async def shown(session: Extending) -> Any:
 async def age_last_report(session: Extending) -> None:
     """Move the previous report into the past."""
     async with session.job_portal.context.db.session() as db:
-        await db.execute(update(SessionUse).values(reported_at=utcnow() - timedelta(minutes=1)))
+        await db.execute(
+            update(SessionMeasurements).values(reported_at=utcnow() - timedelta(minutes=1))
+        )
         await db.commit()
 
 
@@ -103,7 +105,7 @@ async def test_usage_is_reported_more_often_while_viewed(session: Extending) -> 
     await shown(session)
     assert (await session.node("POST", "use", REPORT)).body == {"again_s": 10.0}
     session.job_portal.context.usage_requested_at[session.session_id] = (
-        utcnow() - uses.STILL_LOOKING
+        utcnow() - measurements.STILL_LOOKING
     )
     assert (await session.node("POST", "use", REPORT)).body == {"again_s": 30.0}
 
@@ -164,12 +166,12 @@ async def test_after_the_end_accounting_has_its_say(
         return [JobUsage(info, 600, 300.0, 2, 3 << 30, 0, complete=True)]
 
     monkeypatch.setattr(context.watcher, "usage", sacct)
-    (row,) = await usage.due(context, utcnow())
-    await usage.collect(context, [row], utcnow())
+    (row,) = await accounting_totals.due(context, utcnow())
+    await accounting_totals.collect(context, [row], utcnow())
     total = (await shown(session))["total"]
     assert (total["elapsed_s"], total["cpu_s"], total["cpu_efficiency"]) == (600, 300.0, 0.25)
     assert total["max_rss_gb"] == 3.0
-    assert await usage.due(context, utcnow()) == []
+    assert await accounting_totals.due(context, utcnow()) == []
 
 
 async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> None:
@@ -177,20 +179,22 @@ async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> No
 
     async def kept_ones() -> list[str]:
         async with context.db.session() as db:
-            return list((await db.scalars(select(SessionUse.session_id))).all())
+            return list((await db.scalars(select(SessionMeasurements.session_id))).all())
 
     await session.node("POST", "use", REPORT)
-    await uses.forget_old(context)
+    await measurements.forget_old(context)
     assert await kept_ones() == [session.session_id]
     await session.change(state=JobState.ENDED, removed_at=utcnow())
-    await uses.forget_old(context)
+    await measurements.forget_old(context)
     assert await kept_ones() == []
     await session.change(state=JobState.RUNNING, removed_at=None)
     await session.node("POST", "use", REPORT)
     async with context.db.session() as db:
-        await db.execute(update(SessionUse).values(reported_at=utcnow() - uses.KEPT * 2))
+        await db.execute(
+            update(SessionMeasurements).values(reported_at=utcnow() - measurements.KEPT * 2)
+        )
         await db.commit()
-    await uses.forget_old(context)
+    await measurements.forget_old(context)
     assert await kept_ones() == []
 
 
@@ -198,7 +202,9 @@ async def test_who_looked_is_remembered_for_so_many_only(session: Extending) -> 
     context = session.job_portal.context
     async with context.db.session() as db:
         row = await db.get_one(Session, session.session_id)
-    long_ago = utcnow() - uses.STILL_LOOKING * 2
-    context.usage_requested_at.update(dict.fromkeys(map(str, range(uses.MAX_LOOKED_AT)), long_ago))
-    await uses.load_usage(context, row)
+    long_ago = utcnow() - measurements.STILL_LOOKING * 2
+    context.usage_requested_at.update(
+        dict.fromkeys(map(str, range(measurements.MAX_LOOKED_AT)), long_ago)
+    )
+    await measurements.load_measurements(context, row)
     assert set(context.usage_requested_at) == {row.id}
