@@ -264,13 +264,18 @@ async def run_work(app: FastAPI) -> AsyncIterator[None]:
     election: LeaderElection = app.state.leader
     async with AsyncExitStack() as stack:
         opened = await stack.enter_async_context(open_context(settings, metrics, election.name))
-        context = replace(opened, fence=election.fence, node_ca=open_ca(settings), is_serving=True)
-        context.slurm_limits.fence = election.fence
+        context = replace(
+            opened,
+            block_unless_leader=election.block_unless_leader,
+            node_ca=open_ca(settings),
+            is_serving=True,
+        )
+        context.slurm_limits.block_unless_leader = election.block_unless_leader
         await _prepare(context)
         app.state.context = context
         app.state.live_feeds = LiveFeeds(context)
         app.state.checks.by_name.update(
-            database=context.db.answers,
+            database=context.db.check_answers,
             directory=context.directory.answers,
             slurm=lambda: _check_slurm(context.watcher),
             hub=context.hub.version,

@@ -53,13 +53,13 @@ from spawner.slurm.client import Slurm
 from spawner.slurm.watcher import Watcher
 
 
-async def allow_always() -> None:
-    """Do nothing: the fence of a portal that has no standby."""
+async def pass_always() -> None:
+    """Return: a portal without a standby is always the leader."""
 
 
 @dataclass(frozen=True)
 class AppContext:
-    """The context of services: their first argument. There are no globals."""
+    """The context of services: their first argument. It holds what requests and loops share."""
 
     settings: Settings
     db: Database
@@ -82,7 +82,7 @@ class AppContext:
     smtp: Smtp | None = None  # set if e-mail is configured
     node_ca: NodeCa | None = None  # set in a running portal if servers on the nodes use TLS
     user_imports: UserImports = field(default_factory=UserImports)
-    admins_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    admin_changes: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by changes that may remove an administrator: services/users/role_changes.py."""
     # The time of the last request of a TensorBoard's program whether to continue, by run.
     tensorboard_heartbeats: dict[str, datetime] = field(default_factory=dict)
@@ -105,9 +105,9 @@ class AppContext:
     map_version: IdentityCache[MapVersion] = field(default_factory=IdentityCache)
     map_versions: MapVersions = field(default_factory=MapVersions)
     node_table: NodeTable = field(default_factory=NodeTable)
-    fence: Callable[[], Awaitable[None]] = allow_always
-    """Return if this portal is the leader: called directly before operations that must not run
-    twice.
+    block_unless_leader: Callable[[], Awaitable[None]] = pass_always
+    """Return if this portal is the leader; never return if it no longer is (its tasks are being
+    cancelled). Called directly before operations that must not run twice.
     """
     is_serving: bool = False
     """True in a running portal, with its loops; False at the command line."""

@@ -1,6 +1,6 @@
-"""The database engine, its sessions, and its migrations. Knows no tables.
+"""The database engine, its sessions, locks and migrations. Knows no tables.
 
-Only services and the reconcile loop write; a session is short and never open during a call to
+Services and the loops write; a session is short and never open during a call to
 Slurm, LDAP, the hub or a node.
 """
 
@@ -20,7 +20,19 @@ import anyio.to_thread
 import psycopg
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, DateTime, Dialect, TypeDecorator, event, exc, func, select, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    DateTime,
+    Dialect,
+    TypeDecorator,
+    event,
+    exc,
+    func,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.ext.asyncio import (
     AsyncConnection,
@@ -41,11 +53,11 @@ SQLITE_CONNECTIONS = 10
 # Writers that wait hold a connection, and reads need one nevertheless.
 SQLITE_MORE_CONNECTIONS = 50
 NO_NUL = "cannot contain NUL"  # psycopg's message, before the server is reached
-# PostgreSQL's advisory locks of the portal; the second number selects the lock
-OWN_LOCKS = 0x706F7275
+# class of PostgreSQL's advisory locks of the portal; the second number selects the lock
+LOCK_CLASS = 0x706F7275
 
 
-class OwnLock(IntEnum):
+class AdvisoryLock(IntEnum):
     LOGIN_ATTEMPTS = 1
     RETENTION_MARK = 2
     DEVICE_LOGINS = 3
@@ -113,7 +125,7 @@ class Database:
         """Migrate the schema to the newest revision."""
         await anyio.to_thread.run_sync(upgrade, self.url)
 
-    async def answers(self) -> None:
+    async def check_answers(self) -> None:
         """Raise an error unless the database answers."""
         async with self.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
@@ -153,14 +165,27 @@ async def _completed() -> AsyncIterator[None]:
             raise
 
 
-async def one_by_one(db: AsyncSession, what: OwnLock) -> None:
-    """Serialize with other transactions that call this with the same lock: they wait until this
-    one ends, before they read what it writes.
+async def take_advisory_lock(db: AsyncSession, what: AdvisoryLock) -> None:
+    """Take an advisory lock of PostgreSQL until this transaction ends: others that take it wait.
 
-    SQLite has only one writer anyway, from its first change on.
+    For what has no row to lock; `lock_rows` is for rows. In SQLite there is only one writer anyway,
+    from its first change on.
     """
     if db.get_bind().dialect.name == "postgresql":
-        await db.execute(select(func.pg_advisory_xact_lock(OWN_LOCKS, what)))
+        await db.execute(select(func.pg_advisory_xact_lock(LOCK_CLASS, what)))
+
+
+async def lock_rows(db: AsyncSession, table: type[Any], condition: ColumnElement[bool]) -> None:
+    """Lock rows of a model until this transaction ends; others that lock or change them wait.
+
+    They are updated without a change, which locks them in PostgreSQL, and the database in SQLite,
+    where SELECT FOR UPDATE would do nothing.
+    """
+    key = table.__mapper__.primary_key[0]
+    await db.execute(
+        update(table).where(condition).values({key: key}),
+        execution_options={"synchronize_session": False},
+    )
 
 
 def create_engine(url: str, name: str | None = None) -> AsyncEngine:

@@ -414,6 +414,6 @@ async def provision_home(
     username: Username, _body: HomeIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Create the home directory, also if it was created before. `home_runs` has the result."""
-    await commands.provision(context, username, by)
+    await commands.request_home(context, username, by)
     context.notifier.notify(HOMES)
     return await show(context, username)

@@ -66,7 +66,7 @@ async def open_content(
     """
     database, settings = context.db, context.settings
     origins = _require_origins(request, settings, at_content=False)
-    netloc = origins.here(host)
+    netloc = origins.to_content_host(host)
     if netloc is None or not INSIDE.fullmatch(back) or not wants_page(request):
         raise errors.NotFound
     token, _ = read_cookie(request, settings)

@@ -74,7 +74,7 @@ async def gate(
     """
     settings = context.settings
     hosts = settings.content.notebooks if settings.content else None
-    host = hosts.here(request.headers.get(CONTENT_HOST, "")) if hosts else None
+    host = hosts.to_content_host(request.headers.get(CONTENT_HOST, "")) if hosts else None
     if hosts and host != hosts.host_of(owner):
         return Response(status_code=REFUSALS[GateAnswer.REFUSED], headers=CACHED)
     token = request.cookies.get(settings.cookie_at(host), "")

@@ -54,7 +54,7 @@ async def whoami(request: Request, context: ContextDep) -> Whoami:
     """
     settings = context.settings
     hosts = settings.content.notebooks if settings.content else None
-    host = hosts.here(request.headers.get(CONTENT_HOST, "")) if hosts else None
+    host = hosts.to_content_host(request.headers.get(CONTENT_HOST, "")) if hosts else None
     if hosts and host is None:
         raise LoginRequired
     token = request.cookies.get(settings.cookie_at(host), "")

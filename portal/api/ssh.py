@@ -129,7 +129,9 @@ async def ssh_gate(
     """Return 204 with the target, the grant and the host key, 401 or 403; never cached."""
     settings = context.settings
     hosts = settings.content.notebooks if settings.content else None
-    if hosts and hosts.here(request.headers.get(CONTENT_HOST, "")) != hosts.host_of(owner):
+    if hosts and hosts.to_content_host(request.headers.get(CONTENT_HOST, "")) != hosts.host_of(
+        owner
+    ):
         return Response(status_code=403, headers=NOT_STORED)
     try:
         admission = await _admit(context, bearer(request), owner, server, public_key, start=True)

@@ -1,4 +1,4 @@
-"""Background loops: steps that are repeated until the portal stops or leads no longer."""
+"""Background loops: steps that are repeated until the portal stops or loses the lead."""
 
 import asyncio
 import time

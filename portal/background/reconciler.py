@@ -290,7 +290,7 @@ class Reconciler:
             log.warning("cancelling a duplicate job", job=job.id, slurm=job_id)
             with suppress(JobNotFound):
                 async with self._cancels:
-                    await self.context.fence()
+                    await self.context.block_unless_leader()
                     info = await find_job(self.context, job, job_id)
                     await self.context.slurm.cancel(job_id, cancelling_user(info))
 
@@ -390,7 +390,7 @@ class Reconciler:
         """
         disabled = job.user.disabled_at is not None
         async with self._cancels:
-            await self.context.fence()
+            await self.context.block_unless_leader()
             info = await find_job(self.context, job, job_id)
             if info.phase is JobPhase.ENDED:
                 return
@@ -411,7 +411,7 @@ class Reconciler:
         """
         if job.id in self.context.submitting or lifecycle.is_external(job):
             return False
-        await self.context.fence()
+        await self.context.block_unless_leader()
         if not await self.context.launchers.withdraw(job.user.username, job.id):
             return False
 

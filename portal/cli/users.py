@@ -316,7 +316,7 @@ def change_groups(
 @app.command("home")
 def make_home(username: Username) -> None:
     """Create a user's home directory, even if it was created before."""
-    run(lambda context, by: commands.provision(context, username, by))
+    run(lambda context, by: commands.request_home(context, username, by))
     typer.echo("Requested. A running portal creates it; see the result with `portal users show`.")
 
 

@@ -113,7 +113,7 @@ class ContentHosts:
     def origin_of(self, username: str) -> str:
         return f"{self.scheme}://{self.host_of(username)}"
 
-    def here(self, host: str) -> str | None:
+    def to_content_host(self, host: str) -> str | None:
         """Return this `Host` in the form that browsers send, if it is a content host; else None."""
         netloc = netloc_of(self.scheme, host)
         if not netloc.endswith(self._port):
@@ -131,7 +131,7 @@ class ContentHosts:
         parts = urlsplit(url)
         host = (parts.hostname or "").replace(PLACE, ANY_USER)
         netloc = parts.netloc.lower().rpartition("@")[2].replace(PLACE, ANY_USER)
-        return bool(host) and self.here(netloc) is not None
+        return bool(host) and self.to_content_host(netloc) is not None
 
 
 @dataclass(frozen=True)
@@ -149,15 +149,15 @@ class ContentOrigins:
         """Return whether pages of notebooks and of TensorBoards have different origins."""
         return self.notebooks != self.tensorboards
 
-    def here(self, host: str) -> str | None:
+    def to_content_host(self, host: str) -> str | None:
         """Return this `Host` in the form that browsers send, if it is a content host; else None."""
-        return self.notebooks.here(host) or self.tensorboards.here(host)
+        return self.notebooks.to_content_host(host) or self.tensorboards.to_content_host(host)
 
     def is_notebook(self, host: str) -> bool:
-        return self.notebooks.here(host) is not None
+        return self.notebooks.to_content_host(host) is not None
 
     def is_tensorboard(self, host: str) -> bool:
-        return self.tensorboards.here(host) is not None
+        return self.tensorboards.to_content_host(host) is not None
 
     def paths(self, host: str) -> tuple[str, ...]:
         """Return the paths that the portal serves at this content host."""

@@ -72,7 +72,7 @@ class Mapping:
         ]
 
     def user(self, entry: Entry, typed: str, groups: Iterable[str] = ()) -> DirectoryUser:
-        """Convert an entry to a User.
+        """Convert an entry of the directory to a DirectoryUser.
 
         `typed` stands in for the username where the entry has none.
         """

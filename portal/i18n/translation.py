@@ -51,9 +51,7 @@ class _Template:
 
     @functools.cached_property
     def short(self) -> bool:
-        """Return whether the template has only one word: a number with its unit, a thing with its
-        name.
-        """
+        """Return whether the template has only one word besides its gaps, as in "{0} hours"."""
         filled = [word for word in self.words if word.strip()]
         return len(filled) == 1 and not re.search(r"\S\s+\S", "".join(self.words))
 

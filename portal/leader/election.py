@@ -77,11 +77,11 @@ class LeaderElection:
         leader = await self._lock.leader() if self._lock else None
         return None if leader == self._settings.address else leader
 
-    async def fence(self) -> None:
+    async def block_unless_leader(self) -> None:
         """Return if this portal leads according to the database: called before each operation that
         must not run twice.
 
-        On a portal that no longer leads, this never returns; its work is being cancelled.
+        On a portal that no longer leads, this never returns; its tasks are being cancelled.
         """
         if self._lock is not None and not await self._lock.held():
             self._lost.set()
@@ -131,8 +131,8 @@ class LeaderElection:
         self.leads.set()
 
     async def _wait_until_lost(self, lock: LeaderLock) -> None:
-        """Return when the connection has ended, or when `fence` has detected the loss of the
-        lock.
+        """Return when the connection has ended, or when `block_unless_leader` has detected that the
+        lock is lost.
         """
         waiting = {
             asyncio.create_task(lock.until_lost()),

@@ -41,8 +41,12 @@ JOB_ID = BigInteger().with_variant(Integer, "sqlite")
 class Job(Base):
     """A Slurm job of the portal. `state` is its actual state, `wanted` the desired one.
 
-    `secret_hash` is the SHA-256 of the secret that the node program must present. `version` guards
-    updates: a writer that read an older row gets StaleDataError instead of overwriting.
+    Its script first claims the row: it creates `claimed` in the job's folder, which only one copy
+    of the job can do; another one exits.
+
+    `secret_hash` is the SHA-256 of the secret that the node program must present; it is empty once
+    the folder of a session that was removed from its owner's list has been deleted. `version`
+    guards updates: a writer that read an older row gets StaleDataError instead of overwriting.
     `changed_at` is the time of the last write; the reconcile loop finds changed rows by it.
     `duration_s` follows from `started_at` and `ended_at`, for lists that are sorted by it.
     """
@@ -123,6 +127,10 @@ def _set_duration(_mapper: object, _connection: object, job: Job) -> None:
 class Session(Job):
     """A JupyterLab server: a job in Slurm and a named server in JupyterHub.
 
+    `server_env` is set as long as the hub has the named server, also after the session's end.
+    `called_home_at` is the time at which the node program called the portal, with `target_host` and
+    `target_port`; a `target_port` that is null after that means that the program has ended.
+
     `opens` is the path below `base_url` that its page opens with, null for JupyterLab's own choice.
     `tls_name` is the name in the certificate that the server presents; a server without one is
     reached over plain HTTP. `ready_at` is cleared when the hub releases the server,
@@ -200,7 +208,8 @@ class BatchJob(Job):
 
     `lost_jobs` are the Slurm jobs that were submitted for it before, and that Slurm forgot
     (`outcome` is null) or ended before the script began: `job_id`, `submit_time`, `outcome`.
-    `claim_check_since`: Slurm has ended the job, and whether its script began is to be found out.
+    `claim_check_since`: Slurm has ended the job, and the portal still has to find out whether its
+    script began.
     """
 
     __tablename__ = "batch_jobs"

@@ -35,8 +35,8 @@ class User(Base):
     state still to be written to the directory; `missing_since` is the time at which the user was
     first not found in the directory. `files_wanted` is the pending task for the home directory of a
     user being deleted, `deprovision_problem` the last problem that the deprovisioning loop met.
-    When deletion is complete the name is free again: `username` is then a placeholder that no
-    account can have, `former_username` the old name.
+    When deletion is complete the name is free again: `username` is then a placeholder that begins
+    with "~", as no account's name does, and `former_username` the old name.
 
     `preferences` has the shape of services/identity/preferences.py; null if the user has chosen
     nothing.

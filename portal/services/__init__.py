@@ -1,1 +1,1 @@
-"""Business logic behind the routes. Only it and the reconcile loop write to the database."""
+"""Business logic behind the routes, the command line and the background loops."""

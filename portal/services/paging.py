@@ -1,4 +1,4 @@
-"""Cursors of lists in reverse chronological order. Pure.
+"""Cursors of lists in reverse chronological order, and the conditions that they stand for.
 
 A cursor is the time by which the list is sorted, of a page's last row, and its ID, because two rows
 may have the same time. The lists are sorted by both.

@@ -46,7 +46,7 @@ class RateLimit:
         return event
 
     def take_back(self, key: str, event: CountedEvent) -> None:
-        """Remove an event that turned out not to be one, if it still counts."""
+        """Remove an event, if it still counts: what was counted did not happen."""
         events = self._events.get(key)
         if events and event in events:
             events.remove(event)

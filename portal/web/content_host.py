@@ -29,7 +29,7 @@ NOT_KEPT = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 def content_host(connection: HTTPConnection, settings: Settings) -> str | None:
     """Return the content host of this request; None for the portal's own host."""
     origins = settings.content
-    return origins.here(connection.headers.get("host", "")) if origins else None
+    return origins.to_content_host(connection.headers.get("host", "")) if origins else None
 
 
 def content_origin(settings: Settings, host: str) -> str:

@@ -20,7 +20,7 @@ from portal import errors
 from portal.config.settings import Settings
 from portal.context import AppContext
 from portal.models import AccessToken, HalfLogin, HalfLoginStep, Role, User, WebSession
-from portal.services.audit.audit import Actor, came_with_token
+from portal.services.audit.audit import Actor, set_token_of_request
 from portal.services.auth import tokens, web_sessions
 from portal.services.auth.tokens import Scope
 from portal.services.identity.roles import manages
@@ -128,7 +128,7 @@ async def _load_identity(connection: HTTPConnection, context: AppContext) -> Ide
     settings, database = context.settings, context.db
     if has_bearer(connection):
         token = await tokens.use(database, settings, bearer(connection))
-        came_with_token(token.name)
+        set_token_of_request(token.name)
         return Identity(token.user, token=token)
     cookie = connection.cookies.get(settings.cookie_name, "")
     resumed = await web_sessions.resume_any(database, settings, cookie)

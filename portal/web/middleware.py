@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from portal.config.settings import Settings
 from portal.errors import NotFound, OriginRefused, TooLarge, problem_response
 from portal.logging import begin_request
-from portal.services.audit.audit import is_request
+from portal.services.audit.audit import set_request_id
 from portal.web.bearer import has_bearer
 from portal.web.content_host import content_host, content_origin, wants_page
 from portal.web.request_origin import origin_allowed
@@ -57,7 +57,7 @@ class RequestIds:
             return
         given = HTTPConnection(scope).headers.get(HEADER, "")
         request_id = begin_request(given)
-        is_request(request_id)
+        set_request_id(request_id)
 
         async def add(message: Any) -> None:
             if message["type"] == "http.response.start":

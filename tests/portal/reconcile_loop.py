@@ -15,7 +15,7 @@ import pytest
 
 from portal.background.notifier import Notifier
 from portal.background.reconciler import Reconciler
-from portal.context import allow_always
+from portal.context import pass_always
 from portal.db import Database, utcnow
 from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
@@ -123,7 +123,7 @@ class ReconcileHarness:
         self.context = SimpleNamespace(
             db=db, slurm=self.slurm, launchers=self.agents, watcher=self.watcher,
             notifier=self.notifier, settings=settings, submitting={}, tensorboard_heartbeats={},
-            metrics=Metrics(), fence=allow_always,
+            metrics=Metrics(), block_unless_leader=pass_always,
         )  # fmt: skip
         self.loop = Reconciler(self.context)
         self.now = utcnow()

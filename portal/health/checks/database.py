@@ -17,7 +17,7 @@ LITTLE_SHARE, LITTLE_BYTES = 0.05, GIB
 async def check_database(context: AppContext) -> CheckResult:
     """Check that the running portal's database answers."""
     database = context.db
-    await database.answers()
+    await database.check_answers()
     return CheckResult(text=await asyncio.to_thread(_describe, database))
 
 

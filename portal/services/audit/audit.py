@@ -157,12 +157,12 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def came_with_token(name: str) -> None:
+def set_token_of_request(name: str) -> None:
     """Attach the name of the access token to all further events of this request."""
     _token.set(name)
 
 
-def is_request(request_id: str) -> None:
+def set_request_id(request_id: str) -> None:
     """Attach the request id to all further events of this task."""
     _request.set(request_id)
 

@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy import delete, select
 
 from portal.config.settings import Settings
-from portal.db import Database, OwnLock, one_by_one
+from portal.db import AdvisoryLock, Database, take_advisory_lock
 from portal.models import AuditEvent, Mark
 from portal.services.audit import refused_logins
 from portal.services.audit.audit import PORTAL, Action, record
@@ -62,7 +62,7 @@ class AuditKeeping:
 
     async def _set_mark(self, until: datetime | None) -> None:
         async with self.database.session() as db:
-            await one_by_one(db, OwnLock.RETENTION_MARK)  # a former leader may still be at it
+            await take_advisory_lock(db, AdvisoryLock.RETENTION_MARK)
             await db.execute(delete(Mark).where(Mark.name == MARK))
             if until is not None:
                 db.add(Mark(name=MARK, at=until))

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal import errors
 from portal.config.settings import Settings
-from portal.db import Database, OwnLock, one_by_one, utcnow
+from portal.db import AdvisoryLock, Database, take_advisory_lock, utcnow
 from portal.directory.contract import Directory
 from portal.models import LoginFailure
 from portal.services.audit import refused_logins
@@ -138,7 +138,7 @@ async def _count_attempt(database: Database, settings: Settings, attempt: Attemp
             ("ip", by_address, settings.login_attempts_per_address),
         ]
     async with database.session() as db:
-        await one_by_one(db, OwnLock.LOGIN_ATTEMPTS)
+        await take_advisory_lock(db, AdvisoryLock.LOGIN_ATTEMPTS)
         await db.execute(delete(LoginFailure).where(LoginFailure.at < now - window))
         row = LoginFailure(username=name, ip=ip, kind=kind, browser=browser, at=now)
         db.add(row)

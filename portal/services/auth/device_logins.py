@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal import errors
 from portal.config.settings import Settings
-from portal.db import Database, OwnLock, one_by_one, utcnow
+from portal.db import AdvisoryLock, Database, take_advisory_lock, utcnow
 from portal.models import AccessToken, DeviceLogin, User, WebSession
 from portal.services.audit.audit import Action, record
 from portal.services.audit.refused_logins import network_of
@@ -33,7 +33,7 @@ from portal.services.store import affects_one_row
 LIFETIME = timedelta(minutes=10)
 INTERVAL = timedelta(seconds=5)
 EARLY = timedelta(seconds=1)
-"""A poll may come this much earlier than INTERVAL: the network does not keep distances."""
+"""A poll may come this much earlier than INTERVAL, because network delays vary."""
 MAX_WAITING = 10_000
 CODE_BYTES = 32
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
@@ -81,7 +81,7 @@ async def start(
         expires_at=now + LIFETIME,
     )
     async with database.session() as db:
-        await one_by_one(db, OwnLock.DEVICE_LOGINS)
+        await take_advisory_lock(db, AdvisoryLock.DEVICE_LOGINS)
         await db.execute(delete(DeviceLogin).where(DeviceLogin.expires_at <= now))
         await _refuse_beyond(
             db, DeviceLogin.network == network, settings.login_attempts_per_address

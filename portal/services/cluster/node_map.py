@@ -87,7 +87,7 @@ class MapVersions:
             return version
 
     def changes(self, since: str, now: MapVersion) -> MapChanges | None:
-        """Return what leads from an earlier version to this one; None if it is not known."""
+        """Return the changes from an earlier version to this one; None if that is not kept."""
         before = self._kept.get(since)
         if before is None or before.hardware != now.hardware:
             return None

@@ -60,7 +60,7 @@ EVERY_S = 2.0
 AGAIN = timedelta(seconds=1)
 NOTIFY_FOR = timedelta(seconds=10)  # more than two polls, also of several portal processes
 BOARD_ENDED = "Its owner’s account is disabled."
-RETIRED = "~"
+RELEASED_PREFIX = "~"
 """First character of a released user's name, which no user can have (names.USERNAME)."""
 
 Step = Callable[[User], Awaitable[None]]
@@ -276,7 +276,7 @@ class Deprovisioning:
             record(db, Action.USER_DELETED, actor=PORTAL, target=user.username)
             await db.commit()
         log.info("someone was deleted", username=user.username)
-        await retire(self._context, user.id)
+        await release_username(self._context, user.id)
 
     async def _request_file_task(self, user: User, entry: DirectoryUser | None) -> None:
         async with self._context.db.session() as db:
@@ -298,7 +298,7 @@ async def _delete_personal_data(db: AsyncSession, user: User) -> None:
         await db.execute(delete(table).where(table.user_id == user.id))
 
 
-async def retire(context: AppContext, user_id: str) -> bool:
+async def release_username(context: AppContext, user_id: str) -> bool:
     """Release the name of a deleted user. Return whether that was done.
 
     Raises DirectoryUnavailable.
@@ -313,7 +313,7 @@ async def retire(context: AppContext, user_id: str) -> bool:
         user = await db.get_one(User, user_id)
         name, live = user.username, Job.user_id == user_id
         running = await db.scalar(select(Job.id).where(live, Job.state != JobState.ENDED).limit(1))
-    gone = user.deleted_at is not None and not name.startswith(RETIRED) and running is None
+    gone = user.deleted_at is not None and not name.startswith(RELEASED_PREFIX) and running is None
     if not gone or not context.directory.finds:
         return False
     watcher = context.watcher
@@ -324,7 +324,7 @@ async def retire(context: AppContext, user_id: str) -> bool:
         return False
     async with context.db.session() as db:
         user = await db.get_one(User, user_id)
-        user.username, user.former_username = RETIRED + user_id.replace("-", "")[:12], name
+        user.username, user.former_username = RELEASED_PREFIX + user_id.replace("-", "")[:12], name
         # Shares and limits for this name must not apply to its next owner.
         await db.execute(delete(Share).where(Share.username == name))
         own = Limit.scope == LimitScope.USER, Limit.name == name

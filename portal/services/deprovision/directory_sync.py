@@ -160,4 +160,4 @@ class DirectorySync:
         async with self._context.db.session() as db:
             ids = (await db.scalars(query)).all()
         for user_id in ids:
-            await deprovision.retire(self._context, user_id)
+            await deprovision.release_username(self._context, user_id)

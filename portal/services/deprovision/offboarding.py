@@ -30,7 +30,7 @@ MAX_WHY = 500
 
 @dataclass(frozen=True)
 class DeletionOptions:
-    """The choices for a deleted user's files and jobs; `files` None keeps the home directory."""
+    """How a deleted user's files and jobs are handled; `files` None keeps the home directory."""
 
     files: HomeTask | None
     jobs: JobsPolicy
@@ -50,7 +50,7 @@ async def disable(
         role_changes.keeping_one(context, username) as able,
         context.db.session() as db,
     ):
-        await role_changes.hold(db)
+        await role_changes.lock_admins(db)
         user = await role_changes.row_of(db, username)
         _refuse_during_deletion(user)
         await role_changes.check(db, user, able)
@@ -78,7 +78,7 @@ async def enable(context: AppContext, username: str, by: Actor) -> None:
     await _ensure_managed(context, username)
     entry = await _find_entry(context, username)
     async with context.db.session() as db:
-        await role_changes.hold(db)
+        await role_changes.lock_admins(db)
         user = await role_changes.row_of(db, username)
         _refuse_during_deletion(user)
         if context.directory.finds:
@@ -101,9 +101,9 @@ async def let_in(db: AsyncSession, user: User) -> None:
 async def delete(context: AppContext, username: str, leaving: DeletionOptions, by: Actor) -> None:
     """Disable a user; then have their files processed and their directory entry deleted.
 
-    The deletion follows once all is closed. The portal's records stay. With a read-only directory
-    only the portal's account is deleted. Raises what `disable` raises, DirectoryUnavailable, and
-    InvalidInput for a file task that the portal cannot do.
+    The deletion follows once their sessions and jobs have ended. The portal's records stay. With a
+    read-only directory only the portal's account is deleted. Raises what `disable` raises,
+    DirectoryUnavailable, and InvalidInput for a file task that the portal cannot do.
     """
     role_changes.not_oneself(by, username, "delete yourself")
     await _ensure_managed(context, username)
@@ -112,7 +112,7 @@ async def delete(context: AppContext, username: str, leaving: DeletionOptions, b
         role_changes.keeping_one(context, username) as able,
         context.db.session() as db,
     ):
-        await role_changes.hold(db)
+        await role_changes.lock_admins(db)
         user = await role_changes.row_of(db, username)
         _check_files(context, user, entry, leaving)
         await role_changes.check(db, user, able)

@@ -11,7 +11,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlalchemy import select, update
 
-from portal.db import Database
+from portal.db import Database, lock_rows
 from portal.i18n.translation import Language
 from portal.models import User
 
@@ -101,8 +101,7 @@ async def change(database: Database, user_id: str, changes: Mapping[str, Any]) -
     """
     is_user = User.id == user_id
     async with database.session() as db:
-        # Locks the row.
-        await db.execute(update(User).where(is_user).values(preferences=User.preferences))
+        await lock_rows(db, User, is_user)
         stored = await db.scalar(select(User.preferences).where(is_user))
         merged = _merge(stored or {}, changes)
         if (favourites := merged.get("favourite_environments")) is not None:

@@ -49,7 +49,7 @@ class ClaimChecks:
 
         def apply(row: BatchJob) -> None:
             if row.job_id == end.job_id and row.state is not JobState.ENDED:
-                columns = lifecycle.observe(row, end, now, claim_checked=True)
+                columns = lifecycle.build_observed_columns(row, end, now, claim_checked=True)
                 for column, value in columns.items():
                     setattr(row, column, value)
 

@@ -28,7 +28,7 @@ from portal.context import AppContext
 from portal.models import BatchJob, Job, JobState, Mark, User
 from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, launch
-from portal.services.slurm.lifecycle import observe
+from portal.services.slurm.lifecycle import build_observed_columns
 from spawner.errors import QueryTooLarge, SlurmError
 from spawner.names import remove_invisible
 from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
@@ -340,9 +340,9 @@ def _to_row(
     )
     explain = partial(explain_pending, context)
     if info.array_job_id:
-        update = arrays.observe(row, group, now, explain)
+        update = arrays.build_observed_columns(row, group, now, explain)
     else:
-        update = observe(row, info, now, explain)
+        update = build_observed_columns(row, info, now, explain)
     for column, value in update.items():
         setattr(row, column, value)
     return row

@@ -62,7 +62,7 @@ class AccountingCache:
         return {key: f for key, f in (self.associations or {}).items() if key[1] == username}
 
     def forget_facts(self) -> None:
-        """Query the facts again at the next refresh: a name is in use that they do not contain."""
+        """Query the facts again at the next refresh, because a name is used that they lack."""
         self._facts_at = None
 
     async def refresh(self, *, patient: bool = False) -> None:

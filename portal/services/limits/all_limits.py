@@ -47,7 +47,7 @@ class AllLimits:
         return effective((username, own_limit) if own_limit else None, theirs, self.default)
 
 
-def sort_out(rows: Sequence[Limit]) -> AllLimits:
+def group_by_scope(rows: Sequence[Limit]) -> AllLimits:
     """Group rows by scope."""
     by_scope: dict[LimitScope, dict[str, Figures]] = {scope: {} for scope in LimitScope}
     for row in rows:
@@ -61,7 +61,7 @@ def sort_out(rows: Sequence[Limit]) -> AllLimits:
 
 
 async def every_limit(db: AsyncSession) -> AllLimits:
-    return sort_out((await db.scalars(select(Limit))).all())
+    return group_by_scope((await db.scalars(select(Limit))).all())
 
 
 async def concerning(db: AsyncSession, username: str, groups: set[str]) -> list[Limit]:

@@ -5,14 +5,14 @@ Effective limits and refusals are computed in `services/limits/limit_rules.py`.
 
 from collections.abc import Iterable
 
-from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.context import AppContext
+from portal.db import lock_rows
 from portal.errors import FieldError, LimitReached, invalid_input
 from portal.models import Limit, LimitScope, User
 from portal.services.catalog.feasible import impossible
-from portal.services.limits.all_limits import account_of, concerning, groups_of, sort_out
+from portal.services.limits.all_limits import account_of, concerning, group_by_scope, groups_of
 from portal.services.limits.limit_rules import (
     Allowance,
     GroupTotal,
@@ -31,7 +31,7 @@ async def allowance(context: AppContext, username: str) -> Allowance:
     """Return everything that limits a user now."""
     async with context.db.session() as db:
         groups = await groups_of(db, username)
-        limits = sort_out(await concerning(db, username, groups))
+        limits = group_by_scope(await concerning(db, username, groups))
     return Allowance(
         effective=limits.effective(username, groups),
         group_totals=[
@@ -95,19 +95,16 @@ async def in_use_by(context: AppContext, username: str) -> InUse | None:
 
 
 async def lock_user(db: AsyncSession, user_id: str) -> None:
-    """Lock the user until this transaction ends: concurrent ones that count what the user has wait.
-
-    The row is updated without a change, which locks it in PostgreSQL and the database in SQLite.
-    """
-    await db.execute(update(User).where(User.id == user_id).values(username=User.username))
+    """Lock the user until this transaction ends: others that count what they have wait."""
+    await lock_rows(db, User, User.id == user_id)
 
 
-async def take_turn(db: AsyncSession, user: User, allowed: Allowance) -> None:
-    """Lock the user and the shared group limits until this transaction ends, in the same way."""
+async def lock_limits(db: AsyncSession, user: User, allowed: Allowance) -> None:
+    """Lock the user and the group totals until this transaction ends."""
     await lock_user(db, user.id)
     for shared in allowed.group_totals:  # ordered by name, so that transactions cannot deadlock
         is_group_total = (Limit.scope == LimitScope.GROUP) & (Limit.name == shared.group)
-        await db.execute(update(Limit).where(is_group_total).values(name=Limit.name))
+        await lock_rows(db, Limit, is_group_total)
 
 
 async def check_room(
@@ -118,7 +115,7 @@ async def check_room(
     Must run inside the transaction that adds them, so that of two concurrent requests the second
     sees the first.
     """
-    await take_turn(db, user, allowed)
+    await lock_limits(db, user, allowed)
     for name, count in (("sessions", sessions), ("jobs", jobs)):
         if count and (text := await _find_excess(db, user, allowed, name, count)):
             raise LimitReached(name, text)

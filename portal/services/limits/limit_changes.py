@@ -33,8 +33,8 @@ from portal.services.limits.all_limits import (
     account_of,
     concerning,
     figures,
+    group_by_scope,
     groups_of,
-    sort_out,
 )
 from portal.services.limits.limit_rules import (
     BY_TYPE,
@@ -319,7 +319,7 @@ async def put_as_manager(
             raise NotFound(f"{username[:100]} isn't a known member of {group}.")
         rows = await concerning(db, username, groups)
         managers = await _load_managers(db, group)
-    limits = sort_out(rows)
+    limits = group_by_scope(rows)
     user_limit = next((row for row in rows if row.scope is LimitScope.USER), None)
     held = (
         _get_held(user_limit, managers)

@@ -271,7 +271,8 @@ def _check_amounts(
         most = allowance.effective.get(name)
         if most is None or number <= most.value:
             continue
-        text = f"You may use {count(most.value, name)} at once{source_label(most)}; this asks for"
+        amount = format_amount(most.value, name)
+        text = f"You may use {amount} at once{source_label(most)}; this asks for"
         text += f" {number:g}."
         if name == "gpus" and gpus_in_use:
             text += f" Your sessions and jobs use {gpus_in_use} now."
@@ -310,7 +311,7 @@ def _check_group_totals(resources: Resources, allowance: Allowance) -> list[Fiel
         for name, number in requested_totals(resources).items():
             most = getattr(shared.figures, name)
             if most is not None and number > most:
-                text = f"All members of {shared.group} together may use {count(most, name)}"
+                text = f"All members of {shared.group} together may use {format_amount(most, name)}"
                 text += f" at once; this alone asks for {number:g}. Ask for {_fewer(name)}, {_ASK}"
                 errors.append(_error(name, text))
     return errors
@@ -357,7 +358,7 @@ def source_label(counted: EffectiveLimit) -> str:
             return " (the default limit)"
 
 
-def count(number: float, name: str) -> str:
+def format_amount(number: float, name: str) -> str:
     """Format an amount: `2 GPUs`, `8 GB of memory`."""
     unit = _UNITS[name]
     plural = "" if number == 1 or name == "memory_gb" else "s"

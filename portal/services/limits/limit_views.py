@@ -10,7 +10,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal.context import AppContext
 from portal.models import GroupMembership, Limit, LimitScope, User
 from portal.services.limits import associations as rules
-from portal.services.limits.all_limits import account_of, concerning, figures, groups_of, sort_out
+from portal.services.limits.all_limits import (
+    account_of,
+    concerning,
+    figures,
+    group_by_scope,
+    groups_of,
+)
 from portal.services.limits.allowances import in_use_by
 from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, Figures, LimitSource
 from portal.services.limits.live_counts import (
@@ -68,7 +74,7 @@ async def load_user_limits(context: AppContext, username: str) -> UserLimits:
     async with context.db.session() as db:
         groups = await groups_of(db, username)
         rows = await concerning(db, username, groups)
-    limits = sort_out(rows)
+    limits = group_by_scope(rows)
     effective = limits.effective(username, groups)
     without_own = limits.effective(username, groups, own=False)
     return UserLimits(
@@ -88,7 +94,7 @@ async def in_use(context: AppContext, username: str) -> InUseNow:
 
 
 async def load_group_total_use(context: AppContext, group: str) -> InUseNow:
-    """Return what a group's members use together.
+    """Return what a group's members hold together.
 
     Running jobs are those in the group's account or, if there is none, all jobs of its members.
     """
@@ -104,7 +110,7 @@ async def load_group_total_use(context: AppContext, group: str) -> InUseNow:
 
 
 async def load_group_use(context: AppContext, limits: UserLimits) -> list[tuple[str, InUseNow]]:
-    """Return the usage of the first of a user's groups that have a Slurm account and no total."""
+    """Return what groups of a user hold now: the first few with a Slurm account and no total."""
     totals = {row.name for row in limits.limits if row.scope is LimitScope.GROUP}
     accounts = set(context.accounting.accounts)
     groups = [
@@ -146,7 +152,7 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
         users = list((await db.scalars(query.order_by(User.username))).all())
         groups = await _load_groups(db, [user.id for user in users])
         live = await count_live_by_user(db, members_query(group))
-    sorted_out, use = sort_out(limits), await context.accounting.in_use()
+    sorted_out, use = group_by_scope(limits), await context.accounting.in_use()
     own = {row.name: row for row in limits if row.scope is LimitScope.USER}
     by_scope = {row.scope: row for row in limits if row.name == group}
     group_total = by_scope.get(LimitScope.GROUP)

@@ -109,7 +109,7 @@ class SlurmLimits:
         self._limits: AllLimits | None = None  # of the last completed comparison
         self._round = asyncio.Lock()
         self._waiting: list[asyncio.Future[None]] = []
-        self.fence: Callable[[], Awaitable[None]] | None = None
+        self.block_unless_leader: Callable[[], Awaitable[None]] | None = None
         """As in AppContext; None has no standby."""
         self.loop = BackgroundLoop("limits", self._step, LOOK_S, (LIMITS,))
 
@@ -268,8 +268,8 @@ class SlurmLimits:
 
     async def _check_leader(self) -> None:
         """Raise if another portal leads by now: its changes must not be overwritten."""
-        if self.fence is not None:
-            await self.fence()
+        if self.block_unless_leader is not None:
+            await self.block_unless_leader()
 
     async def _find_new_defaults(self, due: list[AssociationState]) -> dict[str, str]:
         """Return new default accounts for users whose default account is being removed.

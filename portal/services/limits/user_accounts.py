@@ -12,7 +12,7 @@ from portal.models import LimitScope
 from portal.services.audit.audit import Actor
 from portal.services.limits import limit_changes
 from portal.services.limits.accounting_cache import ROOT
-from portal.services.limits.all_limits import concerning, figures, groups_of, sort_out
+from portal.services.limits.all_limits import concerning, figures, group_by_scope, groups_of
 from portal.services.limits.limit_changes import LimitRequest
 from portal.services.limits.limit_rules import Figures
 
@@ -97,7 +97,7 @@ async def give(
     own = next((row for row in rows if row.scope is LimitScope.USER), None)
     before = figures(own) if own else Figures()
     given = replace(before, **limits.set_fields)
-    has = sort_out(rows).effective(username, groups).get("accounts")
+    has = group_by_scope(rows).effective(username, groups).get("accounts")
     if account and (has is None or account not in has.value):
         kept = has.value if has else [] if is_new else await _in_slurm(context, username)
         given = replace(given, accounts=list(dict.fromkeys([*kept, account])))

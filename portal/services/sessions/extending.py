@@ -126,7 +126,7 @@ async def _raise_slurm_limit(
         if limit is None:
             raise Conflict(NO_LIMIT)
         _check_bounds(bounds, limit, minutes)
-        await context.fence()
+        await context.block_unless_leader()
         await context.slurm.set_time_limit(info.job_id, limit + minutes)
         return limit
     except JobNotFound as error:

@@ -15,7 +15,7 @@ from portal.errors import Gone, LoginRequired
 from portal.models import Job, JobState, Session, Wanted
 from portal.services.hashes import hash_token
 from portal.services.slurm import certificates
-from portal.services.slurm.lifecycle import observe
+from portal.services.slurm.lifecycle import build_observed_columns
 from portal.services.slurm.placement import node_address, where_it_runs
 from portal.services.store import change
 from spawner.slurm.model import Outcome
@@ -55,7 +55,7 @@ async def hello(
 
     def apply(row: Session) -> None:
         check_wanted(row)  # it may have ended since
-        for column, value in observe(row, info, utcnow()).items():
+        for column, value in build_observed_columns(row, info, utcnow()).items():
             setattr(row, column, value)
         row.target_host, row.target_port = host, port
         row.tls_name = name if certificate else None

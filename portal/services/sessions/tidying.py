@@ -25,8 +25,7 @@ AT_ONCE = 200
 async def tidy_removed(context: AppContext, now: datetime) -> None:
     """Delete the folders of sessions that their owners removed from the list a while ago.
 
-    They come in random order: homes and folders that fail again and again must not keep those
-    behind them from their turn.
+    The order is random, so that homes and folders that fail again and again do not block others.
     """
     query = (
         select(Session)

@@ -159,10 +159,10 @@ def build_total_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) 
         return columns
     if row.array_size is not None:
         ended = [usage.info for usage in ours if usage.info.phase is JobPhase.ENDED]
-        return columns | (dict(arrays.observe(row, ended, now)) if ended else {})
+        return columns | (dict(arrays.build_observed_columns(row, ended, now)) if ended else {})
     info = ours[0].info
     if info.phase is JobPhase.ENDED:
-        columns |= lifecycle.observe(row, info, now)
+        columns |= lifecycle.build_observed_columns(row, info, now)
     if row.external and ours[0].cpus and info.nodes:
         per_node = max(1, ours[0].cpus // len(info.nodes))
         columns["resources"] = {**row.resources, "cpus": per_node, "nodes": len(info.nodes)}

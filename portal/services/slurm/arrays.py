@@ -138,7 +138,7 @@ def has_vanished_tasks(tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobIn
     return any(t["state"] != JobState.ENDED and t["index"] not in alive for t in tasks)
 
 
-def observe(
+def build_observed_columns(
     job: BatchJob,
     infos: Sequence[JobInfo],
     now: datetime,

@@ -58,7 +58,7 @@ async def delete_expired(context: AppContext, now: datetime) -> int:
 async def _load_expired(
     context: AppContext, before: datetime, after: tuple[datetime, str] | None
 ) -> Sequence[Any]:
-    """Return the next rows to delete, oldest first, with what their folders are deleted by.
+    """Return the next rows to delete, oldest first, with the names that locate their folders.
 
     Nothing acts as a disabled user, so theirs stay until they are enabled or deleted.
     """

@@ -124,7 +124,7 @@ async def submit_session(context: AppContext, session: Session) -> None:
         resources=resources_of(session),
         script=launch_files.session_script(launch),
     )
-    await context.fence()
+    await context.block_unless_leader()
     job_id = await context.launchers.submit(user.username, spec, launch_files.session_files(launch))
     await _record_submission(context, session, job_id)
 
@@ -144,7 +144,7 @@ async def submit_job(context: AppContext, job: BatchJob) -> None:
         signal=job.signal,
         array=f"0-{size - 1}" if size else None,
     )
-    await context.fence()
+    await context.block_unless_leader()
     job_id = await context.launchers.submit(job.user.username, spec, job.files)
     await _record_submission(context, job, job_id)
 
@@ -159,7 +159,7 @@ async def submit_tensorboard(context: AppContext, row: TensorboardJob, board: Te
         resources=resources_of(row),
         script=launch_files.tensorboard_script(launch),
     )
-    await context.fence()
+    await context.block_unless_leader()
     job_id = await context.launchers.submit(
         user.username, spec, launch_files.tensorboard_files(launch)
     )
@@ -173,7 +173,7 @@ async def step_tensorboard(context: AppContext, board: Tensorboard) -> None:
         raise ValueError("only a running job can start a step")
     user = await context.launchers.info(board.user.username)
     launch = await _prepare_tensorboard(context, board, user, uuid=board.run_id)
-    await context.fence()
+    await context.block_unless_leader()
     await find_job(context, parent, parent.job_id)
     await context.launchers.step(
         user.username,
@@ -203,7 +203,7 @@ async def step_job_ssh(context: AppContext, job: BatchJob, run_id: str) -> None:
         runtime_dir=str(context.settings.runtime_dir),
         home=user.home,
     )
-    await context.fence()
+    await context.block_unless_leader()
     await find_job(context, job, job.job_id)
     await context.launchers.step(
         user.username,

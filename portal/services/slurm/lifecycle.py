@@ -114,7 +114,7 @@ def explain_queued(info: JobInfo) -> Explanation | None:
     return explain_reason(info.reason)
 
 
-def observe(
+def build_observed_columns(
     job: Job,
     info: JobInfo,
     now: datetime,
@@ -260,7 +260,9 @@ class Patience:
     hub: timedelta
 
 
-def give_up(job: Job, now: datetime, patience: Patience, since: datetime) -> Update | None:
+def build_start_timeout_columns(
+    job: Job, now: datetime, patience: Patience, since: datetime
+) -> Update | None:
     """Return the columns of a session that is stopped because its start failed, or None.
 
     Time before `since` does not count: the program could not reach the portal, or could not run. A

@@ -75,7 +75,7 @@ class RowSync:
             hub=timedelta(minutes=settings.hub_give_up_minutes),
         )
         since = max(heard_since, self._resumed.get(row.id, heard_since))
-        return lifecycle.give_up(row, now, patience, since)
+        return lifecycle.build_start_timeout_columns(row, now, patience, since)
 
     def _end_hanging(self, row: Job, now: datetime) -> lifecycle.Update | None:
         """Stop a session whose program has reported its end while its job goes on: a process that
@@ -143,7 +143,9 @@ class RowSync:
             self._ignore_lost_jobs(job)
             ours = self._find_copies(job)
             if job.array_size is not None and ours:
-                return arrays.observe(job, arrays.select_tasks(job, ours), now, self._explain)
+                return arrays.build_observed_columns(
+                    job, arrays.select_tasks(job, ours), now, self._explain
+                )
             info = lifecycle.choose_copy(ours) or last_job_info(self._context, job)
             if job.array_size is not None and info is not None:
                 # None of its tasks is in squeue any longer: accounting has them all.
@@ -155,14 +157,14 @@ class RowSync:
             info = last_job_info(self._context, job)
         if info is None or not lifecycle.is_ours(job, info):
             return self._handle_missing(job, now)
-        update = lifecycle.observe(
+        update = lifecycle.build_observed_columns(
             job, info, now, self._explain, answers_since=watcher.answers_since
         )
         unchanged = all(getattr(job, key) == value for key, value in update.items())
         return None if unchanged else update
 
     def _handle_missing(self, job: Job, now: datetime) -> lifecycle.Update | None:
-        """Return the columns of a job that Slurm answers not to know, nor does accounting."""
+        """Return the columns of a job that neither squeue nor accounting has, while both answer."""
         watcher, name = self._context.watcher, (job.id, job.user.username)
         since = watcher.unknown_since(*name)
         if since is None:

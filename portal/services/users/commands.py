@@ -188,7 +188,7 @@ async def reset_password(context: AppContext, username: str, by: Actor) -> OneTi
     return password
 
 
-async def provision(context: AppContext, username: str, by: Actor) -> None:
+async def request_home(context: AppContext, username: str, by: Actor) -> None:
     """Request the creation of the home directory, even if it was requested before.
 
     Raises Conflict if the portal has no command for it.

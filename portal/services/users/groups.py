@@ -117,7 +117,7 @@ async def create(context: AppContext, new: NewGroup, by: Actor) -> DirectoryGrou
     detail = {"gid": group.gid, "members": sorted(group.members)}
     await _record(context, by, Action.GROUP_CREATE, new.name, detail)
     for username in sorted(group.members):
-        await lookup.note_groups(context, username)
+        await lookup.refresh_after_group_change(context, username)
     return group
 
 
@@ -139,7 +139,7 @@ async def delete(context: AppContext, name: str, by: Actor) -> None:
         raise
     await _record(context, by, Action.GROUP_DELETE, name, {"members": sorted(group.members)})
     for username in sorted(group.members):
-        await lookup.note_groups(context, username)
+        await lookup.refresh_after_group_change(context, username)
 
 
 def _refuse_named(context: AppContext, name: str) -> None:
@@ -176,7 +176,7 @@ async def add(context: AppContext, name: str, username: str, by: Actor) -> None:
         await _record_member(context, by, Action.GROUP_ADD, name, username, error.detail)
         raise
     await _record_member(context, by, Action.GROUP_ADD, name, username)
-    await lookup.note_groups(context, username)
+    await lookup.refresh_after_group_change(context, username)
 
 
 async def remove(context: AppContext, name: str, username: str, by: Actor) -> None:
@@ -195,7 +195,7 @@ async def remove(context: AppContext, name: str, username: str, by: Actor) -> No
             await _record_member(context, by, Action.GROUP_REMOVE, name, username, error.detail)
             raise
         await _record_member(context, by, Action.GROUP_REMOVE, name, username)
-        await lookup.note_groups(context, username)
+        await lookup.refresh_after_group_change(context, username)
 
 
 async def _makes_admin(context: AppContext, name: str, username: str) -> bool:

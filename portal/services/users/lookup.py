@@ -131,7 +131,7 @@ async def ensure(db: AsyncSession, settings: Settings, entry: DirectoryUser) -> 
     return user
 
 
-async def note_groups(context: AppContext, username: str) -> None:
+async def refresh_after_group_change(context: AppContext, username: str) -> None:
     """Update a user whose groups have just changed, so that the change takes effect at once."""
     async with context.db.session() as db:
         known = await user_of(db, username) is not None

@@ -43,7 +43,7 @@ async def keeping_one(context: AppContext, username: str) -> AsyncIterator[Able]
 
     Does nothing for users who are not administrators. Not reentrant.
     """
-    async with context.admins_lock:
+    async with context.admin_changes:
         async with context.db.session() as db:
             user = await lookup.user_of(db, username)
         able: Able = None
@@ -60,7 +60,7 @@ def is_active_admin(user: User) -> bool:
     return user.role is Role.ADMIN and gone is None
 
 
-async def hold(db: AsyncSession) -> None:
+async def lock_admins(db: AsyncSession) -> None:
     """Wait for all other actions that may remove an administrator, until this transaction ends.
 
     Call it first in the transaction: what was read before may be outdated.
@@ -139,7 +139,7 @@ async def grant(context: AppContext, username: str, role: Role | None, by: Actor
     if role is not None:
         await _refresh_if_not_admitted(context, username)
     async with keeping_one(context, username) as able, context.db.session() as db:
-        await hold(db)
+        await lock_admins(db)
         user = await row_of(db, username)
         if role is not None and not roles.is_admitted(user):
             raise errors.Conflict(NO_USE.format(name=username))
@@ -164,7 +164,7 @@ async def _refresh_if_not_admitted(context: AppContext, username: str) -> None:
     async with context.db.session() as db:
         admitted = roles.is_admitted(await row_of(db, username))
     if not admitted and context.directory.finds:
-        await lookup.note_groups(context, username)
+        await lookup.refresh_after_group_change(context, username)
 
 
 def _to_change(old: Role | None, new: Role | None) -> dict[str, str | None]:

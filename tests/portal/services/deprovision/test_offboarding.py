@@ -264,13 +264,13 @@ async def test_the_name_stays_while_slurm_has_jobs_of_that_name(here: Portal) ->
         gone.deprovisioned_at = now
         db.add(gone)
         await db.commit()
-    assert not await deprovision.retire(context, gone.id), "no look yet"
+    assert not await deprovision.release_username(context, gone.id), "no look yet"
     own.shown[9] = JobInfo(9, "ghost", "x", JobPhase.RUNNING, "RUNNING", submit_time=now)
     await watcher.refresh()
-    assert not await deprovision.retire(context, gone.id)
+    assert not await deprovision.release_username(context, gone.id)
     own.shown.clear()
     await watcher.refresh()
-    assert await deprovision.retire(context, gone.id)
+    assert await deprovision.release_username(context, gone.id)
 
 
 @pytest.mark.parametrize("jobs", ["cancel", "leave"])

@@ -202,7 +202,7 @@ async def test_two_portals_on_one_database(here: Portal, carol: Browser, bob: Br
 
     async def demote(username: str) -> bool:
         async with database.session() as db:
-            await role_changes.hold(db)
+            await role_changes.lock_admins(db)
             entered.set()
             user = await role_changes.row_of(db, username)
             try:

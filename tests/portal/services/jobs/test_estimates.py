@@ -105,7 +105,9 @@ async def test_what_starts_now_needs_none(job_portal: JobPortal) -> None:
 
 
 @pytest.mark.parametrize("forecast", [None, Rejected("no-such-node", "No node has that.")])
-async def test_slurm_can_not_say(job_portal: JobPortal, forecast: Any) -> None:
+async def test_slurm_without_a_start_time_gives_the_reason(
+    job_portal: JobPortal, forecast: Any
+) -> None:
     """Its forecast rejects nodes that are reserved before the job would end, although the job
     may wait for them."""
     job_portal.agents.starts = {("gpu", 4): forecast}

@@ -250,7 +250,7 @@ class TestExtend:
         async def refuse() -> None:
             raise LeaderLostForTest
 
-        context = dataclasses.replace(session.job_portal.context, fence=refuse)
+        context = dataclasses.replace(session.job_portal.context, block_unless_leader=refuse)
         async with context.db.session() as db:
             row = await db.get_one(Session, session.session_id)
         with pytest.raises(LeaderLostForTest):

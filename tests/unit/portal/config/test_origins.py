@@ -72,14 +72,16 @@ def test_where_someones_content_is() -> None:
     ],
 )
 def test_which_host_is_one_of_them(hosts: ContentHosts, host: str, found: str | None) -> None:
-    assert hosts.here(host) == found
+    assert hosts.to_content_host(host) == found
 
 
 @given(prefix=st.text(alphabet="aA0-._@/:\u0131", max_size=70))
 def test_here_host_that_is_found_is_a_label_and_the_suffix(prefix: str) -> None:
     suffix = ".jupyter.example.org"
     is_label = LABEL.fullmatch(prefix.lower()) is not None
-    assert EACH.here(prefix + suffix) == (f"{prefix.lower()}{suffix}" if is_label else None)
+    assert EACH.to_content_host(prefix + suffix) == (
+        f"{prefix.lower()}{suffix}" if is_label else None
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_paths_of_an_origin_are_its_own_alone() -> None:
     origins = ContentOrigins(
         ContentHosts.of("http://127.0.0.1:8020"), ContentHosts.of("http://127.0.0.1:8030")
     )
-    assert origins.here("127.0.0.1:8000") is None
+    assert origins.to_content_host("127.0.0.1:8000") is None
     assert origins.paths("127.0.0.1:8020") == ("/user/", "/content/")
     assert origins.paths("127.0.0.1:8030") == ("/tensorboard/", "/content/")
 
@@ -147,6 +149,6 @@ def test_paths_of_an_origin_are_its_own_alone() -> None:
 def test_here_address_with_a_port_is_compared_as_a_whole(url: str) -> None:
     hosts = ContentHosts.of(url)
     host = url.removeprefix("http://")
-    assert hosts.here(host) == host
-    assert hosts.here(host.removesuffix(":8020")) is None
+    assert hosts.to_content_host(host) == host
+    assert hosts.to_content_host(host.removesuffix(":8020")) is None
     assert hosts.origin_of("alice") == url

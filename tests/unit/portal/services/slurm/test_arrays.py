@@ -51,34 +51,36 @@ def info(state: JobPhase, **fields: Any) -> JobInfo:
 class TestEnd:
     def test_squeue_alone_does_not_end_it_at_once(self) -> None:
         ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, end_time=NOW)
-        found = lifecycle.observe(job(), ended, NOW + SECOND)
+        found = lifecycle.build_observed_columns(job(), ended, NOW + SECOND)
         assert found["state"] is JobState.STOPPING
         assert found["usage_due"] == NOW + SECOND
         assert "outcome" not in found
 
     def test_without_accounting_it_ends_all_the_same(self) -> None:
         ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, end_time=NOW)
-        found = lifecycle.observe(job(), ended, NOW + lifecycle.ACCOUNTING_PATIENCE)
+        found = lifecycle.build_observed_columns(job(), ended, NOW + lifecycle.ACCOUNTING_PATIENCE)
         assert (found["state"], found["outcome"]) == (JobState.ENDED, Outcome.FAILED)
 
     def test_end_before_slurm_answered_waits_for_accounting_too(self) -> None:
         ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, end_time=NOW)
         since = NOW + 10 * lifecycle.ACCOUNTING_PATIENCE
-        found = lifecycle.observe(job(), ended, since + SECOND, answers_since=since)
+        found = lifecycle.build_observed_columns(job(), ended, since + SECOND, answers_since=since)
         assert found["state"] is JobState.STOPPING
-        found = lifecycle.observe(
+        found = lifecycle.build_observed_columns(
             job(), ended, since + lifecycle.ACCOUNTING_PATIENCE, answers_since=since
         )
         assert found["state"] is JobState.ENDED
 
     def test_duplicate_copy_is_reported_as_such(self) -> None:
         ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=75, end_time=NOW)
-        found = lifecycle.observe(job(), ended, NOW)
+        found = lifecycle.build_observed_columns(job(), ended, NOW)
         assert found["reason"] == lifecycle.TWICE
 
     def test_a_requeue_leads_back_to_the_queue(self) -> None:
         row = job(state=JobState.RUNNING, node="node01", started_at=NOW)
-        found = lifecycle.observe(row, info(JobPhase.QUEUED, nodes=(), start_time=None), NOW)
+        found = lifecycle.build_observed_columns(
+            row, info(JobPhase.QUEUED, nodes=(), start_time=None), NOW
+        )
         assert (found["state"], found["node"], found["started_at"]) == (JobState.QUEUED, None, None)
 
 
@@ -115,7 +117,7 @@ class TestArrays:
             seen.append(info)
             return Explanation("AssocGrpGRES", "Full.", "Wait.")
 
-        found = arrays.observe(self.row(2), waiting, NOW, explain)
+        found = arrays.build_observed_columns(self.row(2), waiting, NOW, explain)
         assert (found["reason"], found["suggestion"]) == ("Full.", "Wait.")
         assert seen == waiting[:1]
 
@@ -127,7 +129,7 @@ class TestArrays:
         waiting = info(
             JobPhase.QUEUED, array_job_id=7, tasks=(0, 1, 2), nodes=(), reason="Priority"
         )
-        found = arrays.observe(self.row(), [waiting], NOW)
+        found = arrays.build_observed_columns(self.row(), [waiting], NOW)
         assert (found["state"], found["job_id"]) == (JobState.QUEUED, 7)
         assert "ahead" in found["reason"]
         assert [t["parameters"] for t in found["tasks"]] == [{"lr": n} for n in range(3)]
@@ -137,21 +139,23 @@ class TestArrays:
             task(0, JobPhase.RUNNING),
             info(JobPhase.QUEUED, array_job_id=7, tasks=(1, 2), nodes=()),
         ]
-        found = arrays.observe(self.row(), infos, NOW)
+        found = arrays.build_observed_columns(self.row(), infos, NOW)
         assert (found["state"], found["node"]) == (JobState.RUNNING, "node01")
 
     def test_an_ended_task_stays_ended_when_squeue_forgets_it(self) -> None:
         row = self.row(2)
         ended = task(0, JobPhase.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
-        row.tasks = arrays.observe(row, [ended, task(1, JobPhase.RUNNING)], NOW)["tasks"]
-        found = arrays.observe(row, [task(1, JobPhase.RUNNING)], NOW)
+        row.tasks = arrays.build_observed_columns(row, [ended, task(1, JobPhase.RUNNING)], NOW)[
+            "tasks"
+        ]
+        found = arrays.build_observed_columns(row, [task(1, JobPhase.RUNNING)], NOW)
         assert [t["state"] for t in found["tasks"]] == ["ended", "running"]
         assert "usage_due" not in found
 
     def test_a_task_that_vanished_is_asked_for(self) -> None:
         row = self.row(2)
         row.tasks = arrays.merge_tasks(row.tasks or [], [task(0, JobPhase.RUNNING)], NOW)
-        found = arrays.observe(row, [task(1, JobPhase.RUNNING)], NOW)
+        found = arrays.build_observed_columns(row, [task(1, JobPhase.RUNNING)], NOW)
         assert found["usage_due"] == NOW
 
     def test_array_ends_with_its_last_task_and_counts_failures(self) -> None:
@@ -160,7 +164,7 @@ class TestArrays:
             task(1, JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=3, end_time=NOW),
             task(2, JobPhase.ENDED, outcome=Outcome.TIMEOUT, exit_code=0, end_time=NOW),
         ]
-        found = arrays.observe(self.row(), infos, NOW)
+        found = arrays.build_observed_columns(self.row(), infos, NOW)
         assert (found["state"], found["outcome"]) == (JobState.ENDED, Outcome.FAILED)
         assert found["exit_code"] == 3
         assert found["reason"] == "1 of 3 tasks failed; 1 of 3 tasks reached their time limit."
@@ -170,7 +174,7 @@ class TestArrays:
             task(n, JobPhase.ENDED, outcome=Outcome.COMPLETED, exit_code=0, end_time=NOW)
             for n in (0, 1)
         ]
-        columns = dict(arrays.observe(self.row(2), ended, NOW))
+        columns = dict(arrays.build_observed_columns(self.row(2), ended, NOW))
         row = self.row(2)
         row.state, row.tasks = JobState.ENDED, columns["tasks"]
         lagging = [measured(task(n, JobPhase.RUNNING)) for n in (0, 1)]
@@ -184,7 +188,7 @@ class TestArrays:
         later = NOW + 60 * SECOND
         running = task(1, JobPhase.RUNNING)
         requeued = task(0, JobPhase.RUNNING, submit_time=later)
-        row.tasks = arrays.observe(row, [requeued, running], later)["tasks"]
+        row.tasks = arrays.build_observed_columns(row, [requeued, running], later)["tasks"]
         earlier = task(0, JobPhase.ENDED, outcome=Outcome.NODE_FAILED, exit_code=1, end_time=NOW)
         found = accounting_totals.build_total_columns(row, [measured(earlier)], later)
         assert found["tasks"] == row.tasks
@@ -205,7 +209,7 @@ class TestArrays:
             task(n, JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=1, end_time=NOW)
             for n in range(size)
         ]
-        return dict(arrays.observe(self.row(size), infos, NOW))
+        return dict(arrays.build_observed_columns(self.row(size), infos, NOW))
 
     def test_cause_that_failed_tasks_share_is_the_arrays(self) -> None:
         columns = self.ended_by_failure()
@@ -239,9 +243,9 @@ class TestArrays:
         columns = self.ended_by_failure()
         row = self.row(2)
         row.tasks = arrays.with_causes(columns, {0: Explanation("x", "X.", "Y.")})["tasks"]
-        kept = arrays.observe(row, [], NOW)
+        kept = arrays.build_observed_columns(row, [], NOW)
         assert kept["reason"] == "2 of 2 tasks failed. X."
-        again = arrays.observe(row, [task(0, JobPhase.RUNNING)], NOW)
+        again = arrays.build_observed_columns(row, [task(0, JobPhase.RUNNING)], NOW)
         assert "cause" not in again["tasks"][0]
 
     def test_of_two_arrays_the_jobs_own(self) -> None:

@@ -80,7 +80,7 @@ def test_a_later_job_with_the_same_number_is_not_the_same(
 
 def test_queued_job_has_reason_and_estimate() -> None:
     start = NOW + timedelta(minutes=9)
-    found = lifecycle.observe(
+    found = lifecycle.build_observed_columns(
         session(), info(JobPhase.QUEUED, reason="Resources", estimated_start=start), NOW
     )
     assert found["state"] is JobState.QUEUED
@@ -90,31 +90,37 @@ def test_queued_job_has_reason_and_estimate() -> None:
 
 def test_a_running_job_without_a_server_is_starting() -> None:
     running = info(JobPhase.RUNNING, start_time=NOW, nodes=("node01",))
-    found = lifecycle.observe(session(), running, NOW)
+    found = lifecycle.build_observed_columns(session(), running, NOW)
     assert found["state"] is JobState.STARTING
     assert found["node"] == "node01"
     assert found["expires_at"] == NOW + timedelta(minutes=60)
-    left = lifecycle.observe(session(called_home_at=NOW, target_port=None), running, NOW)
+    left = lifecycle.build_observed_columns(
+        session(called_home_at=NOW, target_port=None), running, NOW
+    )
     assert left["state"] is JobState.STOPPING
-    ready = lifecycle.observe(session(ready_at=NOW), running, NOW)
+    ready = lifecycle.build_observed_columns(session(ready_at=NOW), running, NOW)
     assert ready["state"] is JobState.RUNNING
 
 
 @pytest.mark.parametrize("state", [JobPhase.QUEUED, JobPhase.RUNNING])
 def test_what_should_stop_is_stopping_until_it_has(state: JobPhase) -> None:
-    found = lifecycle.observe(session(wanted=Wanted.STOP), info(state, nodes=("node01",)), NOW)
+    found = lifecycle.build_observed_columns(
+        session(wanted=Wanted.STOP), info(state, nodes=("node01",)), NOW
+    )
     assert found["state"] is JobState.STOPPING
 
 
 def test_a_stopped_session_was_cancelled_whatever_slurm_calls_it() -> None:
     ended = info(JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=143)
-    found = lifecycle.observe(session(wanted=Wanted.STOP), ended, NOW)
+    found = lifecycle.build_observed_columns(session(wanted=Wanted.STOP), ended, NOW)
     assert (found["state"], found["outcome"]) == (JobState.ENDED, Outcome.CANCELLED)
 
 
 def test_a_session_given_up_by_us_keeps_our_reason() -> None:
     row = session(wanted=Wanted.STOP, outcome=Outcome.FAILED, reason="ours")
-    found = lifecycle.observe(row, info(JobPhase.ENDED, outcome=Outcome.CANCELLED), NOW)
+    found = lifecycle.build_observed_columns(
+        row, info(JobPhase.ENDED, outcome=Outcome.CANCELLED), NOW
+    )
     assert found["outcome"] is Outcome.FAILED
     assert "reason" not in found
 
@@ -123,22 +129,26 @@ def test_a_session_given_up_by_us_keeps_our_reason() -> None:
 def test_a_session_stopped_by_an_administrator_says_so_until_the_end(state: JobPhase) -> None:
     decided = {"reason": "An administrator …", "suggestion": "Ask them."}
     row = session(wanted=Wanted.STOP, outcome=Outcome.CANCELLED, **decided)
-    found = lifecycle.observe(row, info(state, nodes=("node01",)), NOW)
+    found = lifecycle.build_observed_columns(row, info(state, nodes=("node01",)), NOW)
     assert {name: found[name] for name in decided} == decided
-    found = lifecycle.observe(row, info(JobPhase.ENDED, outcome=Outcome.FAILED), NOW)
+    found = lifecycle.build_observed_columns(row, info(JobPhase.ENDED, outcome=Outcome.FAILED), NOW)
     assert found["outcome"] is Outcome.CANCELLED
     assert "reason" not in found
 
 
 def test_time_limit_is_reported_with_suggestion() -> None:
-    found = lifecycle.observe(session(), info(JobPhase.ENDED, outcome=Outcome.TIMEOUT), NOW)
+    found = lifecycle.build_observed_columns(
+        session(), info(JobPhase.ENDED, outcome=Outcome.TIMEOUT), NOW
+    )
     assert "time limit of 1 hour" in str(found["reason"])
     assert "longer" in str(found["suggestion"])
 
 
 def test_the_node_programs_own_words_win_over_the_exit_code() -> None:
     row = session(outcome=Outcome.FAILED, reason="There is no space left.")
-    found = lifecycle.observe(row, info(JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=1), NOW)
+    found = lifecycle.build_observed_columns(
+        row, info(JobPhase.ENDED, outcome=Outcome.FAILED, exit_code=1), NOW
+    )
     assert found["reason"] == "There is no space left."
 
 
@@ -148,8 +158,8 @@ def starting(**columns: object) -> Session:
 
 def test_a_node_that_never_calls_is_given_up_in_time() -> None:
     just_before = NOW + PATIENCE.call_home
-    assert lifecycle.give_up(starting(), just_before, PATIENCE, NOW) is None
-    update = lifecycle.give_up(starting(), just_before + SECOND, PATIENCE, NOW)
+    assert lifecycle.build_start_timeout_columns(starting(), just_before, PATIENCE, NOW) is None
+    update = lifecycle.build_start_timeout_columns(starting(), just_before + SECOND, PATIENCE, NOW)
     assert update is not None
     assert update["wanted"] is Wanted.STOP
     assert "node01" in update["reason"]
@@ -157,8 +167,8 @@ def test_a_node_that_never_calls_is_given_up_in_time() -> None:
 
 def test_a_hub_that_stays_away_is_given_up_in_time() -> None:
     row = starting(called_home_at=NOW)
-    assert lifecycle.give_up(row, NOW + PATIENCE.hub, PATIENCE, NOW) is None
-    update = lifecycle.give_up(row, NOW + PATIENCE.hub + SECOND, PATIENCE, NOW)
+    assert lifecycle.build_start_timeout_columns(row, NOW + PATIENCE.hub, PATIENCE, NOW) is None
+    update = lifecycle.build_start_timeout_columns(row, NOW + PATIENCE.hub + SECOND, PATIENCE, NOW)
     assert update is not None
     assert "JupyterHub" in update["reason"]
 
@@ -168,15 +178,24 @@ def test_outage_does_not_count_as_delay(called_home_at: datetime | None) -> None
     """The portal or Slurm was unavailable, or the session suspended, until `since`."""
     row = starting(called_home_at=called_home_at)
     since = NOW + timedelta(hours=4)
-    assert lifecycle.give_up(row, since + timedelta(minutes=3), PATIENCE, since) is None
-    assert lifecycle.give_up(row, since + timedelta(minutes=6), PATIENCE, since) is not None
+    assert (
+        lifecycle.build_start_timeout_columns(row, since + timedelta(minutes=3), PATIENCE, since)
+        is None
+    )
+    assert (
+        lifecycle.build_start_timeout_columns(row, since + timedelta(minutes=6), PATIENCE, since)
+        is not None
+    )
 
 
 def test_a_session_that_was_ready_is_never_given_up() -> None:
     ready = session(state=JobState.RUNNING, started_at=NOW, called_home_at=NOW, ready_at=NOW)
     let_go = starting(called_home_at=NOW, ready_at=None, first_ready_at=NOW)
     for row in (ready, let_go):
-        assert lifecycle.give_up(row, NOW + timedelta(days=1), PATIENCE, NOW) is None
+        assert (
+            lifecycle.build_start_timeout_columns(row, NOW + timedelta(days=1), PATIENCE, NOW)
+            is None
+        )
 
 
 @pytest.mark.parametrize(
