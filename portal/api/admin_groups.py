@@ -114,7 +114,7 @@ async def get_group(group: GroupName, _reader: Reader, context: ContextDep) -> G
 
 
 @router.get("/groups/{group}")
-async def get_led_group(group: GroupName, _reader: GroupReader, context: ContextDep) -> Group:
+async def get_managed_group(group: GroupName, _reader: GroupReader, context: ContextDep) -> Group:
     """Return a group with its members, for its managers."""
     return await show(context, group)
 

@@ -135,7 +135,7 @@ async def _put(
         (scope, name), body.figures(), body.version, body.create_account
     )
     row = await limit_changes.put(context, by, change)
-    in_time = await context.slurm_limits.settle()
+    in_time = await context.slurm_limits.wait_for_round()
     members = (await limit_views.members(context, [row])).get(name, set())
     state = limit_views.state_of(context, row, members)
     if not in_time:
@@ -159,7 +159,7 @@ async def get_drift(_reader: Reader, context: ContextDep, fresh: bool = False) -
     """
     at = context.accounting.at
     if fresh and (at is None or utcnow() - at > FRESH):
-        await context.slurm_limits.settle()
+        await context.slurm_limits.wait_for_round()
     return _drift_out(context)
 
 
@@ -167,7 +167,7 @@ async def get_drift(_reader: Reader, context: ContextDep, fresh: bool = False) -
 async def mend_drift(drift_id: str, _admin: FreshAdmin, context: ContextDep, by: ByDep) -> DriftOut:
     """Apply the portal's value to Slurm again, also for an accepted difference."""
     await slurm_drift.mend(context, by, drift_id)
-    await context.slurm_limits.settle()
+    await context.slurm_limits.wait_for_round()
     return _drift_out(context)
 
 
@@ -177,7 +177,7 @@ async def accept_drift(
 ) -> DriftOut:
     """Accept a value that was set in Slurm outside the portal, until the limit changes."""
     await slurm_drift.accept(context, by, drift_id)
-    await context.slurm_limits.settle()
+    await context.slurm_limits.wait_for_round()
     return _drift_out(context)
 
 

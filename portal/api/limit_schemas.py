@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
 
 from portal.models import Limit, LimitScope
-from portal.services.limits import associations as rules
+from portal.services.limits import associations as association_rules
 from portal.services.limits import limit_views as views
 from portal.services.limits.limit_changes import MAX_NAMES, names_of
 from portal.services.limits.limit_rules import FIELDS, LISTS, EffectiveLimit, Figures
@@ -297,6 +297,6 @@ def user_limits_out(
 
 def drift_words(association: AssociationState, name: str, value: Any) -> str:
     """Return the text for a field's value; for the association itself, whether it exists."""
-    if name != rules.EXISTS:
-        return rules.format_value(name, value)
-    return "there is one" if value == rules.PRESENT else "there is none"
+    if name != association_rules.EXISTS:
+        return association_rules.format_value(name, value)
+    return "there is one" if value == association_rules.PRESENT else "there is none"

@@ -120,7 +120,7 @@ async def put_member_limit(
     row = await limit_changes.put_as_manager(
         context, by, group, username, body.figures(), body.version
     )
-    in_time = await context.slurm_limits.settle()
+    in_time = await context.slurm_limits.wait_for_round()
     state = limit_views.state_of(context, row, ())
     if not in_time:
         state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)

@@ -247,8 +247,8 @@ class Reconciler:
         few = self._acts.under_way("again") < MAX_SUBMISSIONS
         if job.claim_check_since is not None and (end := self._row_sync.find_end(job)) is not None:
             if few:
-                settle = partial(self._claim_checks.settle, job, end, now)
-                self._acts.start(f"again {job.id}", now, settle)
+                resolve = partial(self._claim_checks.resolve, job, end, now)
+                self._acts.start(f"again {job.id}", now, resolve)
             return
         name = (job.id, job.user.username)
         missing = self.context.watcher.missing_since(*name)

@@ -58,14 +58,14 @@ class DirectoryChange:
     done: list[str] = field(default_factory=list)
     pending: str | None = None
 
-    def add(self, dn: str, classes: list[str], attributes: dict[str, Any], words: str) -> int:
+    def add(self, dn: str, classes: list[str], attributes: dict[str, Any], clause: str) -> int:
         """Add an entry. Return SUCCESS, ENTRY_EXISTS or CONSTRAINT_VIOLATION."""
         present = {name: value for name, value in attributes.items() if value not in (None, "")}
         send = lambda: self.link.connection.add(dn, classes, present)  # noqa: E731
-        return self._send(send, words, {ENTRY_EXISTS, CONSTRAINT_VIOLATION})
+        return self._send(send, clause, {ENTRY_EXISTS, CONSTRAINT_VIOLATION})
 
     def modify(
-        self, dn: str, changes: Modifications, words: str, fine: set[int], seen: str = ""
+        self, dn: str, changes: Modifications, clause: str, fine: set[int], seen: str = ""
     ) -> int:
         """Modify an entry. Return SUCCESS or one of `fine`.
 
@@ -74,10 +74,10 @@ class DirectoryChange:
         """
         controls = [assertion("entryCSN", seen)] if seen else None
         send = lambda: self.link.connection.modify(dn, changes, controls=controls)  # noqa: E731
-        return self._send(send, words, fine | {ASSERTION_FAILED} if seen else fine)
+        return self._send(send, clause, fine | {ASSERTION_FAILED} if seen else fine)
 
-    def delete(self, dn: str, words: str, fine: set[int]) -> int:
-        return self._send(lambda: self.link.connection.delete(dn), words, fine)
+    def delete(self, dn: str, clause: str, fine: set[int]) -> int:
+        return self._send(lambda: self.link.connection.delete(dn), clause, fine)
 
     def asserts(self) -> bool:
         """Return whether this server supports the assertion control (RFC 4528), which compares and
@@ -85,21 +85,21 @@ class DirectoryChange:
         """
         return ASSERTION in self.servers.features(self.link).controls
 
-    def send(self, act: Callable[[], Any], words: str) -> Result:
+    def send(self, act: Callable[[], Any], clause: str) -> Result:
         """Send one operation and return the server's result, whatever it is.
 
         Raises one of FAILURES if there is no answer.
         """
-        self.pending, self.link.changing = words, words
+        self.pending, self.link.changing = clause, clause
         act()
         result = self.link.result()
         self.pending, self.link.changing = None, None
         if result["result"] == SUCCESS:
-            self.done.append(words)
+            self.done.append(clause)
         return result
 
-    def _send(self, act: Callable[[], Any], words: str, fine: set[int]) -> int:
-        result = self.send(act, words)
+    def _send(self, act: Callable[[], Any], clause: str, fine: set[int]) -> int:
+        result = self.send(act, clause)
         code = int(result["result"])
         if code == SUCCESS or code in fine:
             return code

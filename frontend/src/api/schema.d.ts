@@ -1892,10 +1892,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get Led Group
+         * Get Managed Group
          * @description Return a group with its members, for its managers.
          */
-        get: operations["get_led_group"];
+        get: operations["get_managed_group"];
         put?: never;
         post?: never;
         delete?: never;
@@ -12306,7 +12306,7 @@ export interface operations {
             };
         };
     };
-    get_led_group: {
+    get_managed_group: {
         parameters: {
             query?: never;
             header?: never;

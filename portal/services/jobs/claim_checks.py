@@ -40,7 +40,7 @@ class ClaimChecks:
         self._started_at: datetime | None = None
         self._read_at: datetime | None = None
 
-    async def settle(self, job: BatchJob, end: JobInfo, now: datetime) -> None:
+    async def resolve(self, job: BatchJob, end: JobInfo, now: datetime) -> None:
         """Submit a job again that was lost, or record its end. May be repeated."""
         if await self._was_lost(job, end, now):
             log.warning("resubmitting a job that never began", job=job.id, slurm=end.job_id)

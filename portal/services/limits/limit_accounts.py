@@ -4,7 +4,7 @@ from portal.context import AppContext
 from portal.errors import SlurmRejected, SlurmUnreachable
 from portal.services.limits.all_limits import account_of
 from spawner.errors import SlurmError
-from spawner.slurm import parse_accounting as words
+from spawner.slurm import parse_accounting
 
 
 async def create(context: AppContext, group: str) -> str:
@@ -14,7 +14,7 @@ async def create(context: AppContext, group: str) -> str:
     """
     account = account_of(context.settings, group)
     accounting_cache = context.accounting
-    if not words.is_name(account):
+    if not parse_accounting.is_name(account):
         raise SlurmRejected(f"{account} can't be the name of an account in Slurm.")
     try:
         await accounting_cache.refresh()
@@ -22,7 +22,7 @@ async def create(context: AppContext, group: str) -> str:
         if account in accounting_cache.accounts or facts is None:
             return account
         complaint = await accounting_cache.accounting.update(
-            [words.add_account(facts.cluster, account, group)]
+            [parse_accounting.add_account(facts.cluster, account, group)]
         )
         await accounting_cache.refresh()
     except SlurmError as error:

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.context import AppContext
 from portal.models import GroupMembership, Limit, LimitScope, User
-from portal.services.limits import associations as rules
+from portal.services.limits import associations as association_rules
 from portal.services.limits.all_limits import (
     account_of,
     concerning,
@@ -216,7 +216,8 @@ def state_of(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSy
         return LimitSyncState("nothing", notes or "This limit changes nothing in Slurm.")
     refused = [association for association in associations if association.refused]
     if refused:
-        text = f"Slurm refused {rules.association_text(refused[0].key)}: {refused[0].refused}"
+        first = association_rules.association_text(refused[0].key)
+        text = f"Slurm refused {first}: {refused[0].refused}"
         others = f" And {len(refused) - 1} more." if len(refused) > 1 else ""
         return LimitSyncState("refused", text + others)
     waiting = sum(bool(association.pending) for association in associations)
@@ -307,11 +308,14 @@ def _list_notes(
         if association.actual is not None and not association.key[2]
     }
     if row.scope is LimitScope.USER and len(accounts) > 1:
-        notes.append(f"Slurm counts each account separately: {rules.names(accounts)}.")
+        notes.append(f"Slurm counts each account separately: {association_rules.names(accounts)}.")
     return notes
 
 
 def shown_figures(figures: Mapping[str, Any] | None) -> dict[str, str]:
     """Return an association's values for display, by label."""
     present = figures or {}
-    return {rules.label(name): rules.format_value(name, value) for name, value in present.items()}
+    return {
+        association_rules.label(name): association_rules.format_value(name, value)
+        for name, value in present.items()
+    }

@@ -21,7 +21,7 @@ from portal.background.background_loop import BackgroundLoop
 from portal.background.notifier import LIMITS, Notifier
 from portal.db import Database, utcnow
 from portal.models import Association, new_id
-from portal.services.limits import associations as rules
+from portal.services.limits import associations as association_rules
 from portal.services.limits.accounting_cache import AccountingCache
 from portal.services.limits.all_limits import AllLimits, every_limit
 from portal.services.limits.associations import (
@@ -33,14 +33,14 @@ from portal.services.limits.associations import (
 )
 from portal.services.limits.limited_users import LimitedUsers, ResolvedLimits
 from spawner.errors import SpawnerError
-from spawner.slurm import parse_accounting as words
+from spawner.slurm import parse_accounting
 from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts
 from spawner.slurm.watcher import Watcher
 
 log = structlog.get_logger(__name__)
 
 LOOK_S = 40.0
-SETTLE_S = 12.0
+ROUND_TIMEOUT_S = 12.0
 """A change is answered once Slurm has it, or after this many seconds."""
 TROUBLED = timedelta(seconds=10)
 GATHER_S = 0.3  # changes within this time share a round
@@ -119,7 +119,7 @@ class SlurmLimits:
         await self.round(changed=self.loop.signalled)
         return None if self.trouble is None else TROUBLED
 
-    async def settle(self, timeout_s: float = SETTLE_S) -> bool:
+    async def wait_for_round(self, timeout_s: float = ROUND_TIMEOUT_S) -> bool:
         """Request a round that begins after this call. Return whether it ended in time."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(done)
@@ -135,7 +135,7 @@ class SlurmLimits:
         associations = await self._load()
         for association in associations.values():
             if association.drift_since is not None:
-                association.drift = rules.differs(
+                association.drift = association_rules.differs(
                     association.applied, association.actual, association.accepted
                 )
         self._publish(associations)
@@ -216,7 +216,7 @@ class SlurmLimits:
         cluster = self._watcher.cluster
         if accounting_cache.facts is None:
             return dict(before)
-        desired = rules.desired_values(
+        desired = association_rules.desired_values(
             DesiredAssociations(
                 users=concerned.users,
                 accounts=self.limited_users.accounts(limits),
@@ -233,9 +233,13 @@ class SlurmLimits:
             if old is not None and key[1] and not concerned.knows(key[1]):
                 result[key] = old
                 continue
-            applied = old.applied if old else rules.assume_applied(key, values, key[1] in usernames)
+            applied = (
+                old.applied
+                if old
+                else association_rules.assume_applied(key, values, key[1] in usernames)
+            )
             accepted = old.accepted if old else {}
-            diff = rules.compare(key, values, applied, actual.get(key), accepted)
+            diff = association_rules.compare(key, values, applied, actual.get(key), accepted)
             if values or diff.pending:
                 result[key] = _build_state(key, old, values, actual.get(key), diff, now)
         return result
@@ -418,8 +422,12 @@ def lines_for(
         here = association.pending.get(EXISTS)
         if here == ABSENT:
             if not partition and username in moves:
-                gone.append((words.set_default_account(cluster, username, moves[username]), []))
-            gone.append((words.remove(cluster, account, username, partition), [association]))
+                gone.append(
+                    (parse_accounting.set_default_account(cluster, username, moves[username]), [])
+                )
+            gone.append(
+                (parse_accounting.remove(cluster, account, username, partition), [association])
+            )
             continue
         if here == PRESENT:
             adds.setdefault((bool(partition), account, partition), []).append(association)
@@ -432,14 +440,18 @@ def lines_for(
     for _, some in sorted(adds.items()):
         for group in _chunk(some):
             account, _, partition = group[0].key
-            line = words.add(cluster, account, [member.key[1] for member in group], partition)
+            line = parse_accounting.add(
+                cluster, account, [member.key[1] for member in group], partition
+            )
             lines.append((line, group))
     for _, some in sorted(sets.items()):
         for group in _chunk(some):
             account, _, partition = group[0].key
             users = [member.key[1] for member in group if member.key[1]]
             figures = {name: value for name, value in group[0].pending.items() if name != EXISTS}
-            lines.append((words.modify(cluster, account, users, partition, figures), group))
+            lines.append(
+                (parse_accounting.modify(cluster, account, users, partition, figures), group)
+            )
     return [*lines, *gone]
 
 

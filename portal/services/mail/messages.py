@@ -15,7 +15,7 @@ from enum import StrEnum
 from portal.config.mail import one_address
 from portal.i18n.translation import TAGS, Language, translate
 from portal.models import Job, JobKind
-from portal.services.mail import texts as words
+from portal.services.mail import texts
 from spawner.durations import format_minutes
 from spawner.names import replace_unprintable
 from spawner.slurm.model import Outcome
@@ -79,19 +79,19 @@ def letter(envelope: Envelope, notices: Sequence[MailItem]) -> EmailMessage:
     title, language = headline(ordered[0], envelope), envelope.language
     if len(ordered) > 1:
         first = _truncate(title, MAX_SUBJECT - 20)
-        title = words.AND_MORE.to(language, title=first, count=len(ordered) - 1)
+        title = texts.AND_MORE.to(language, title=first, count=len(ordered) - 1)
     pieces = [_render_paragraph(notice, envelope) for notice in ordered[:MAX_ITEMS]]
     if (rest := len(ordered) - MAX_ITEMS) > 0:
         address = f"{envelope.public_url}/jobs"
-        pieces.append(words.MORE_THERE.to(language, count=rest, address=address))
+        pieces.append(texts.MORE_THERE.to(language, count=rest, address=address))
     return compose(envelope, title, pieces)
 
 
 def trial(envelope: Envelope) -> EmailMessage:
     """Render the test e-mail that users can send to themselves."""
     language = envelope.language
-    title = words.TEST.to(language, product=words.PRODUCT)
-    return compose(envelope, title, [words.TEST_TEXT.to(language)])
+    title = texts.TEST.to(language, product=texts.PRODUCT)
+    return compose(envelope, title, [texts.TEST_TEXT.to(language)])
 
 
 def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessage:
@@ -105,31 +105,31 @@ def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessa
     message["Message-ID"] = f"<{envelope.letter_id}@{sender.domain}>"
     message["Auto-Submitted"] = "auto-generated"
     address = f"{envelope.public_url}/account/notifications"
-    footer = f"-- \n{words.CHOOSE.to(envelope.language, address=address)}"
+    footer = f"-- \n{texts.CHOOSE.to(envelope.language, address=address)}"
     message.set_content("\n\n".join([*pieces, footer]) + "\n")
     message["Content-Language"] = TAGS[envelope.language]  # set_content() removes such headers
     return message
 
 
 def headline(notice: MailItem, envelope: Envelope) -> str:
-    """Return what happened, in a few words."""
+    """Return what happened, in a few texts."""
     name, language = _to_line(notice.job.name), envelope.language
     session = notice.job.kind is JobKind.SESSION
     match notice.kind:
         case MailKind.SESSION_STARTED:
-            return words.SESSION_READY.to(language, name=name)
+            return texts.SESSION_READY.to(language, name=name)
         case MailKind.JOB_ENDED:
-            return words.ENDED[notice.job.outcome or Outcome.FAILED].to(language, name=name)
+            return texts.ENDED[notice.job.outcome or Outcome.FAILED].to(language, name=name)
         case MailKind.TIME_SHORT:
             left = translate(format_minutes(_minutes_left(notice.job, envelope.now)), language)
-            ends = words.SESSION_ENDS if session else words.JOB_ENDS
+            ends = texts.SESSION_ENDS if session else texts.JOB_ENDS
             return ends.to(language, name=name, left=left)
 
 
 def _render_paragraph(notice: MailItem, envelope: Envelope) -> str:
     """Render the headline, the details and the link of one item."""
     job = notice.job
-    title = words.STOP.to(envelope.language, title=headline(notice, envelope))
+    title = texts.STOP.to(envelope.language, title=headline(notice, envelope))
     page = "sessions" if job.kind is JobKind.SESSION else "jobs"
     address = f"{envelope.public_url}/{page}/{job.id}"
     return "\n".join([title, *_render_details(notice, envelope.language), address])
@@ -137,20 +137,20 @@ def _render_paragraph(notice: MailItem, envelope: Envelope) -> str:
 
 def _render_details(notice: MailItem, language: Language) -> list[str]:
     job = notice.job
-    ends = words.moment(job.expires_at, language) if job.expires_at else None
+    ends = texts.moment(job.expires_at, language) if job.expires_at else None
     match notice.kind:
         case MailKind.SESSION_STARTED:
-            where = [words.RUNS_ON.to(language, node=_to_line(job.node))] if job.node else []
-            return [*where, *([words.ENDS_ON.to(language, moment=ends)] if ends else [])]
+            where = [texts.RUNS_ON.to(language, node=_to_line(job.node))] if job.node else []
+            return [*where, *([texts.ENDS_ON.to(language, moment=ends)] if ends else [])]
         case MailKind.JOB_ENDED:
             ran = job.started_at and job.ended_at
-            time = [words.RAN_FOR.to(language, time=_format_runtime(job, language))] if ran else []
+            time = [texts.RAN_FOR.to(language, time=_format_runtime(job, language))] if ran else []
             why = [translate(text, language) for text in (job.reason, job.suggestion) if text]
             return [*time, *map(_to_line, why)]
         case MailKind.TIME_SHORT:
-            end = [words.THAT_IS.to(language, moment=ends)] if ends else []
+            end = [texts.THAT_IS.to(language, moment=ends)] if ends else []
             session = job.kind is JobKind.SESSION
-            return [*end, (words.SAVE_WORK if session else words.SAVE_BY_THEN).to(language)]
+            return [*end, (texts.SAVE_WORK if session else texts.SAVE_BY_THEN).to(language)]
 
 
 def _has_failed(notice: MailItem) -> bool:
@@ -165,7 +165,7 @@ def _minutes_left(job: Job, now: datetime) -> int:
 def _format_runtime(job: Job, language: Language) -> str:
     span = (job.ended_at or job.created_at) - (job.started_at or job.created_at)
     if span < _MINUTE:
-        return words.SHORT.to(language)
+        return texts.SHORT.to(language)
     return translate(format_minutes(int(span / _MINUTE)), language)
 
 

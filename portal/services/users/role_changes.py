@@ -185,7 +185,7 @@ async def add_manager(context: AppContext, group: str, username: str, by: Actor)
             return
         db.add(GroupManager(group_name=group, user_id=user.id, created_by=by.name))
         detail = {"manager": username}
-        record(db, Action.LEADER_ADD, actor=by.actor, target=group, detail=detail, ip=by.ip)
+        record(db, Action.MANAGER_ADD, actor=by.actor, target=group, detail=detail, ip=by.ip)
         await db.commit()
 
 
@@ -198,7 +198,7 @@ async def remove_manager(context: AppContext, group: str, username: str, by: Act
             return
         await db.delete(manager)
         detail = {"manager": username}
-        record(db, Action.LEADER_REMOVE, actor=by.actor, target=group, detail=detail, ip=by.ip)
+        record(db, Action.MANAGER_REMOVE, actor=by.actor, target=group, detail=detail, ip=by.ip)
         await db.commit()
 
 
