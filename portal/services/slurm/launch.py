@@ -220,7 +220,7 @@ async def end_job_ssh(context: AppContext, job: BatchJob, run_id: str) -> None:
     """End the step of such a run, which is found by the run's id. Raises the spawner's errors."""
     if job.job_id is None:
         raise ValueError("only a running job can start a step")
-    await context.fence()
+    await context.block_unless_leader()
     await context.launchers.end_step(job.user.username, job.job_id, run_id)
 
 
