@@ -9,15 +9,15 @@ import { type Selection, toBatches } from './selection';
 
 export type BulkAction = 'cancel' | 'remove';
 type JobChoice = components['schemas']['JobChoice'];
-type BulkResult = components['schemas']['BulkResultOut'];
+type BulkResultOut = components['schemas']['BulkResultOut'];
 
 export interface BulkResult {
   /** the ids of changed jobs, including those not loaded here */
   done: string[];
-  refused: BulkResult['refused'];
+  refused: BulkResultOut['refused'];
 }
 
-const ASK: Record<BulkAction, (body: JobChoice) => Promise<BulkResult>> = {
+const ASK: Record<BulkAction, (body: JobChoice) => Promise<BulkResultOut>> = {
   cancel: async (body) => unwrap(api.POST('/api/v1/jobs/cancel-many', { body })),
   remove: async (body) => unwrap(api.POST('/api/v1/jobs/remove-many', { body })),
 };
@@ -31,7 +31,7 @@ export async function actOnMany(
   onProgress: (done: number) => void,
 ): Promise<BulkResult> {
   const all: BulkResult = { done: [], refused: [] };
-  const send = async (body: JobChoice): Promise<BulkResult> => {
+  const send = async (body: JobChoice): Promise<BulkResultOut> => {
     const answer = await ASK[action](body);
     if (action === 'remove') for (const id of answer.done) liveStore.jobRemoved(id);
     all.done.push(...answer.done);
