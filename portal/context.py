@@ -21,6 +21,7 @@ from portal.hub.client import Hub
 from portal.metrics import Metrics
 from portal.node_ca import NodeCa
 from portal.services.announcements.cache import AnnouncementCache
+from portal.services.auth.login_checks import LoginChecks
 from portal.services.benchmarks.figures import Benchmarks
 from portal.services.catalog.live_catalog import LiveCatalog, to_catalog_folders
 from portal.services.cluster.identity_cache import IdentityCache
@@ -93,6 +94,7 @@ class AppContext:
     scalars: ScalarCache = field(default_factory=ScalarCache)
     benchmarks: Benchmarks = field(default_factory=Benchmarks)
     announcements: AnnouncementCache = field(default_factory=AnnouncementCache)
+    login_checks: LoginChecks = field(default_factory=LoginChecks)
     event_streams: ConcurrencyLimit = field(default_factory=event_stream_limit)
     log_followers: ConcurrencyLimit = field(default_factory=log_follower_limit)
     app_changes: RateLimit = field(default_factory=app_change_limit)
@@ -173,6 +175,7 @@ async def open_context(
             node_table=NodeTable(settings.node_table_file),
         )
         stack.callback(context.scalars.close)
+        stack.push_async_callback(context.login_checks.close)
         stack.push_async_callback(context.user_imports.close)
         yield context
 

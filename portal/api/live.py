@@ -5,6 +5,7 @@ The cluster's state is encoded once for all users.
 """
 
 import asyncio
+import random
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -28,6 +29,10 @@ PING_S = 15.0
 PAUSE_S = 0.1
 OLDEST_ROWS_S = 60.0
 """Sessions and jobs that were read longer ago are read again at a change of the cluster, too."""
+OLDEST_ENDED_ROWS_S = 600.0
+"""The same if all of them have ended. Most open pages are of users without live sessions and jobs:
+reading the rows of some thousand users every minute would occupy the portal.
+"""
 MAX_LIVE_JOBS = 100
 NEWEST_JOBS = 20
 KEPT_STEPS = 50
@@ -74,6 +79,13 @@ class LiveState:
     cluster: str
     announcements: str
 
+    @property
+    def is_live(self) -> bool:
+        """Whether one of the sessions and jobs has not ended."""
+        states = [row.state for row in self.sessions.values()]
+        states += [row.state for row in self.jobs.values()]
+        return any(state is not JobState.ENDED for state in states)
+
     def to_json(self) -> str:
         """Return the state as a LiveSnapshot."""
         return (
@@ -107,6 +119,8 @@ class UserFeed:
         self._snapshot: bytes | None = None
         self._version = 0
         self._rows_read_s = float("-inf")
+        # feeds that began at the same time, as after a restart, differ
+        self._ended_share = random.uniform(0.5, 1.0)  # noqa: S311
         self._steps: deque[tuple[int, bytes]] = deque(maxlen=KEPT_STEPS)
         self._logins: dict[str, Identity] = {}
         self._streams: Counter[str] = Counter()
@@ -188,7 +202,10 @@ class UserFeed:
                 self._logins.pop(login_id, None)
 
     def _has_old_rows(self) -> bool:
-        return asyncio.get_running_loop().time() - self._rows_read_s >= OLDEST_ROWS_S
+        age_s = asyncio.get_running_loop().time() - self._rows_read_s
+        if age_s < OLDEST_ROWS_S or self._state is None:
+            return False
+        return age_s >= OLDEST_ENDED_ROWS_S * self._ended_share or self._state.is_live
 
     async def _refresh(self, *, rows: bool) -> None:
         """Read the state again: all of it, or without the user's `rows`, which have not changed."""

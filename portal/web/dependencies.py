@@ -365,7 +365,7 @@ async def still_open(context: AppContext, who: Identity) -> bool:
     database, settings = context.db, context.settings
     if who.token is not None:
         return await tokens.is_valid(database, settings, who.token.id)
-    return who.session is not None and await web_sessions.is_open(
+    return who.session is not None and await context.login_checks.is_open(
         database, settings, who.session.id
     )
 

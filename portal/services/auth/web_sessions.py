@@ -5,6 +5,7 @@ The browser holds a random token, the database its hash.
 
 import hashlib
 import secrets
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, delete, select
@@ -210,13 +211,15 @@ async def why_closed(database: Database, token: str) -> str:
     return "" if user is None or is_admitted(user) else NOT_ADMITTED
 
 
-async def is_open(database: Database, settings: Settings, web_session_id: str) -> bool:
-    """Return whether a web session is still open; for streams that were opened long ago."""
+async def find_open(
+    database: Database, settings: Settings, web_session_ids: Collection[str]
+) -> set[str]:
+    """Return which of these web sessions are still open; for streams that were opened long ago."""
     async with database.session() as db:
-        session = await db.get(WebSession, web_session_id)
-    if session is None or not may_enter(session.user) or must_enrol(session, settings):
-        return False
-    return utcnow() < session.expires_at
+        rows = await db.scalars(select(WebSession).where(WebSession.id.in_(web_session_ids)))
+        found = [session for session in rows if not must_enrol(session, settings)]
+    now = utcnow()
+    return {s.id for s in found if may_enter(s.user) and now < s.expires_at}
 
 
 async def list_open(database: Database, settings: Settings, user_id: str) -> list[WebSession]:

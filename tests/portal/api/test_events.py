@@ -130,17 +130,23 @@ async def queries_of_a_change(job_portal: JobPortal, count: int) -> int:
     return seen
 
 
-async def test_change_of_the_cluster_reads_no_users_sessions_and_jobs(
-    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[str] = []
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the users whose jobs are read from now on, in order."""
+    names: list[str] = []
     load_jobs = live._load_jobs
 
     async def counted(context: AppContext, user: User, *rest: Any) -> Any:
-        read.append(user.username)
+        names.append(user.username)
         return await load_jobs(context, user, *rest)
 
     monkeypatch.setattr(live, "_load_jobs", counted)
+    return names
+
+
+async def test_change_of_the_cluster_reads_no_users_sessions_and_jobs(
+    job_portal: JobPortal, read: list[str]
+) -> None:
     alice, bob = job_portal.users["alice"], job_portal.users["bob"]
     async with opened(alice, EVENTS, 1) as (first,), opened(bob, EVENTS, 1) as (second,):
         for stream in (first, second):
@@ -161,9 +167,30 @@ async def test_change_of_the_cluster_reads_no_users_sessions_and_jobs(
         job_portal.context.notifier.notify(ALL_ROWS)
         await until(lambda: read[before:].count("alice"))
         assert read[before:].count("alice") == 1
+
+
+async def test_old_rows_are_read_at_a_change_of_the_cluster_ended_ones_later(
+    job_portal: JobPortal, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """alice has a live job; carol has none, so that nothing about her rows can change."""
+    await job_portal.job()
+    alice, carol = job_portal.users["alice"], job_portal.users["carol"]
+    async with opened(alice, EVENTS, 1) as (first,), opened(carol, EVENTS, 1) as (second,):
+        for stream in (first, second):
+            assert (await stream.content.readline()).startswith(b"event: snapshot")
         monkeypatch.setattr(live, "OLDEST_ROWS_S", 0.0)
-        job_portal.context.notifier.notify(EVERYONE)
-        await until(lambda: read[before:].count("alice") == 2)
+        before = len(read)
+
+        async def change_until_read(username: str, count: int) -> None:
+            while read[before:].count(username) < count:
+                job_portal.context.notifier.notify(EVERYONE)
+                await asyncio.sleep(0.01)
+
+        async with asyncio.timeout(PATIENCE_S):
+            await change_until_read("alice", 3)
+            assert "carol" not in read[before:]
+            monkeypatch.setattr(live, "OLDEST_ENDED_ROWS_S", 0.0)
+            await change_until_read("carol", 1)
 
 
 async def test_many_streams_cost_what_one_does(job_portal: JobPortal) -> None:
