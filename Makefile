@@ -25,7 +25,7 @@ export PORTAL_TEST_SKIPS ?= fail
 	prepare-unit prepare-parts prepare-tests images test lint lint-python lint-pages lint-quick \
 	test-unit test-portal test-portal-postgresql test-cluster test-slurm test-browser test-install \
 	test-compose test-vm test-more test-faults \
-	test-all test-frontend bench api lock clean python wheel screenshots pictures docs dev hooks
+	test-all test-frontend bench load api lock clean python wheel screenshots pictures docs dev hooks
 
 help:            ## what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -183,6 +183,9 @@ pictures: prepare-parts      ## the documentation's pictures, of the running dem
 
 bench: prepare-tests         ## speed and memory, beside the alternatives
 	@$(PYTHON) -m cluster.test --state-root $(STATE) --program bench
+
+load: prepare-parts          ## the portal at scale, each amount beside a tenth of it; no cluster
+	@PORTAL_STATE_ROOT=$(STATE) $(DEV)/python -m bench load
 
 clean:           ## also remove the state folder, and what the pages' build made in the checkout
 	@test ! -e $(STATE)/demo || $(CLUSTER) down

@@ -40,24 +40,15 @@ async def measure(cluster: BenchCluster) -> Result:
         for path in PATHS
     ]  # fmt: skip
     detail = {
-        path: {"empty": _summarize(empty[path]), "busy": _summarize(busy[path])} for path in PATHS
+        path: {"empty": empty[path].summarize(), "busy": busy[path].summarize()} for path in PATHS
     }
     return Result(tuple(figures), detail)
-
-
-def _summarize(load: Load) -> dict[str, float]:
-    return {
-        "requests": len(load.latencies_ms),
-        "median_ms": load.median_ms,
-        "p99_ms": load.p99_ms,
-        "max_ms": max(load.latencies_ms),
-    }
 
 
 async def _measure_loads(cluster: BenchCluster, scene: Scene) -> dict[str, Load]:
     async with running_stack(cluster, scene) as stack:
         targets = {path: _to_target(stack, path) for path in PATHS}
-        await _wait_for_slurm(targets["/api/v1/cluster"])
+        await wait_for_slurm(targets["/api/v1/cluster"])
         return {
             path: await hammer(target, CONNECTIONS, SECONDS, PAUSE_S, WARM_S)
             for path, target in targets.items()
@@ -70,7 +61,7 @@ def _to_target(stack: PortalStack, path: str) -> Target:
     return Target.get(stack.url + path, {"Cookie": f"portal_session={token}"})
 
 
-async def _wait_for_slurm(target: Target) -> None:
+async def wait_for_slurm(target: Target) -> None:
     """Wait until the portal has polled Slurm once, at least for the duration of a few requests."""
     async with asyncio.timeout(FIRST_LOOK_S):
         while True:

@@ -79,9 +79,17 @@ class BenchCluster:
 
 
 @contextmanager
-def started(argv: Sequence[str], output: Any) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    argv: Sequence[str],
+    output: Any,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a process that does not outlive the block."""
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process:
+    with subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=env, cwd=cwd
+    ) as process:
         try:
             yield process
         finally:

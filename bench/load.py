@@ -7,14 +7,16 @@ on a machine with few cores.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 from urllib.parse import urlsplit
 
 from bench.figure import median, percentile
+from spawner.tasks import end_all
 
 RESPONSE_TIMEOUT_S = 30.0
 MAX_HEAD = 2048
@@ -29,7 +31,7 @@ class BadResponse(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """One GET request, serialized once and sent repeatedly."""
+    """One request, serialized once and sent repeatedly."""
 
     host: str
     port: int
@@ -37,12 +39,23 @@ class Target:
 
     @classmethod
     def get(cls, url: str, headers: Mapping[str, str] | None = None) -> Target:
+        return cls._serialize("GET", url, headers or {}, "")
+
+    @classmethod
+    def post(cls, url: str, body: object, headers: Mapping[str, str]) -> Target:
+        """Return a request with a JSON body."""
+        text = json.dumps(body)
+        fields = {"Content-Type": "application/json", "Content-Length": str(len(text.encode()))}
+        return cls._serialize("POST", url, {**fields, **headers}, text)
+
+    @classmethod
+    def _serialize(cls, method: str, url: str, headers: Mapping[str, str], body: str) -> Target:
         parts = urlsplit(url)
         path = f"{parts.path}?{parts.query}" if parts.query else parts.path
         host, port = parts.hostname or "", parts.port or 80
-        fields = {"Host": f"{host}:{port}", "Accept": "*/*", **(headers or {})}
-        lines = [f"GET {path} HTTP/1.1", *(f"{key}: {value}" for key, value in fields.items())]
-        return cls(host, port, ("\r\n".join(lines) + "\r\n\r\n").encode())
+        fields = {"Host": f"{host}:{port}", "Accept": "*/*", **headers}
+        lines = [f"{method} {path} HTTP/1.1", *(f"{key}: {value}" for key, value in fields.items())]
+        return cls(host, port, ("\r\n".join(lines) + f"\r\n\r\n{body}").encode())
 
 
 @dataclass
@@ -64,6 +77,14 @@ class Load:
     @property
     def p99_ms(self) -> float:
         return percentile(self.latencies_ms, 99)
+
+    def summarize(self) -> dict[str, float]:
+        return {
+            "requests": len(self.latencies_ms),
+            "median_ms": self.median_ms,
+            "p99_ms": self.p99_ms,
+            "max_ms": max(self.latencies_ms),
+        }
 
 
 class ResponseConnection(asyncio.Protocol):
@@ -171,6 +192,37 @@ async def _repeat(target: Target, load: Load, until: float, pause_s: float) -> N
                 connection = await _connect(target)
     finally:
         connection.close()
+
+
+async def send_spread(targets: Sequence[Target], seconds: float) -> Load:
+    """Send each request once, at even intervals over this time, whether the earlier ones have been
+    answered or not, and each on a connection of its own.
+    """
+    load = Load()
+    began = time.perf_counter()
+    interval = seconds / len(targets)
+    tasks = [
+        asyncio.create_task(_send_at(target, load, began + number * interval))
+        for number, target in enumerate(targets)
+    ]
+    try:
+        async with asyncio.timeout(seconds + RESPONSE_TIMEOUT_S):
+            await asyncio.gather(*tasks)
+    finally:
+        await end_all(tasks)
+    load.seconds = time.perf_counter() - began
+    return load
+
+
+async def _send_at(target: Target, load: Load, moment: float) -> None:
+    await asyncio.sleep(max(0.0, moment - time.perf_counter()))
+    began = time.perf_counter()
+    connection = await _connect(target)
+    try:
+        await connection.send(target.request)
+    finally:
+        connection.close()
+    load.latencies_ms.append((time.perf_counter() - began) * 1000)
 
 
 async def _connect(target: Target) -> ResponseConnection:

@@ -17,11 +17,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Table, insert
+from sqlalchemy import FromClause, Table, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bench.cluster_access import Failed
@@ -82,21 +83,25 @@ def fill_beside(app: Path, database: Path, squeue: Path, scene: Scene) -> BenchL
 async def fill(database: Database, scene: Scene) -> tuple[BenchLogins, str]:
     """Fill a new database with this scene, and return the logins and squeue's lines for it."""
     await database.migrate()
-    users = _user_rows(scene.users)
+    users = user_rows(scene.users)
     tokens = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-    sessions = [*_running_rows(scene, users), *_queued_rows(scene, users)]
+    running, queued = [*_running_rows(scene, users)], [*_queued_rows(scene, users)]
     async with database.engine.begin() as connection:
         await connection.execute(insert(User), users)
-        logins = [_login_row(*pair) for pair in zip(tokens, users, strict=False)]
+        logins = [login_row(*pair) for pair in zip(tokens, users, strict=False)]
         await connection.execute(insert(WebSession), logins)
-        for rows in _chunks([*sessions, *_ended_rows(scene, users)]):
-            await _insert(connection, rows)
+        for rows in (running, queued, _ended_rows(scene, users)):
+            await insert_jobs(connection, Session.__table__, rows)
     names = {user["id"]: user["username"] for user in users}
-    lines = (_squeue_line(row, names[row["user_id"]]) for row in sessions)
+    lines = (
+        squeue_line(row, names[row["user_id"]], state)
+        for state, rows in (("RUNNING", running), ("PENDING", queued))
+        for row in rows
+    )
     return BenchLogins(*tokens), "".join(lines)
 
 
-def _user_rows(count: int) -> list[dict[str, Any]]:
+def user_rows(count: int) -> list[dict[str, Any]]:
     """Return user rows: the first an ordinary user, the second an administrator.
 
     The directory does not have these users. Their groups are marked as just refreshed, because the
@@ -116,7 +121,7 @@ def _user_rows(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def _login_row(token: str, user: dict[str, Any]) -> dict[str, Any]:
+def login_row(token: str, user: dict[str, Any]) -> dict[str, Any]:
     return {
         "token_hash": hash_token(token),
         "user_id": user["id"],
@@ -124,30 +129,47 @@ def _login_row(token: str, user: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _job_row(user: dict[str, Any], name: str, number: int) -> dict[str, Any]:
-    started_at = utcnow() - timedelta(minutes=10)
+def _session_row(user: dict[str, Any], name: str, number: int) -> dict[str, Any]:
+    return {
+        **job_row(user, name, number),
+        "kind": JobKind.SESSION,
+        "logdir": f"/home/{user['username']}/portal/runs/{name}",
+        "base_url": f"/user/{user['username']}/{name}/",
+    }
+
+
+def job_row(user: dict[str, Any], name: str, number: int) -> dict[str, Any]:
+    """Return what sessions and jobs have in common, submitted ten minutes ago."""
+    submitted_at = utcnow() - timedelta(minutes=10)
     return {
         "id": new_id(),
-        "kind": JobKind.SESSION,
         "user_id": user["id"],
         "name": name,
         "environment": "python3",
         "resources": RESOURCES,
         "job_id": FIRST_JOB_ID + number,
-        "created_at": started_at,
-        "changed_at": started_at,
-        "submitted_at": started_at,
-        "submit_time": started_at.replace(microsecond=0),
-        "logdir": f"/home/{user['username']}/portal/runs/{name}",
-        "base_url": f"/user/{user['username']}/{name}/",
+        **submission_times(submitted_at),
     }
+
+
+def submission_times(at: datetime) -> dict[str, datetime]:
+    """Return the columns of a job that was submitted at this time and has not changed since."""
+    whole = at.replace(microsecond=0)
+    return {"created_at": at, "changed_at": at, "submitted_at": at, "submit_time": whole}
+
+
+def queued_columns() -> dict[str, Any]:
+    """Return the columns of a job queued for a while, with the reason that the portal has set."""
+    why = explain_reason(REASON)
+    assert why is not None  # noqa: S101  a reason that Slurm gives every day
+    return {"state": JobState.QUEUED, "reason": why.text, "suggestion": why.suggestion}
 
 
 def _running_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield sessions that have called home; the portal itself hands them to the hub."""
     host, port = scene.target
     for number in range(scene.running):
-        row = _job_row(users[number % len(users)], f"r{number}", number)
+        row = _session_row(users[number % len(users)], f"r{number}", number)
         yield {
             **row,
             "state": JobState.STARTING,
@@ -160,12 +182,9 @@ def _running_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[st
 
 
 def _queued_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield sessions queued for a while, so that the portal has already set a reason."""
-    why = explain_reason(REASON)
-    assert why is not None  # noqa: S101  a reason that Slurm gives every day
+    queued = queued_columns()
     for number in range(scene.running, scene.running + scene.queued):
-        row = _job_row(users[number % len(users)], f"q{number}", number)
-        yield {**row, "state": JobState.QUEUED, "reason": why.text, "suggestion": why.suggestion}
+        yield {**_session_row(users[number % len(users)], f"q{number}", number), **queued}
 
 
 def _ended_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -173,48 +192,48 @@ def _ended_rows(scene: Scene, users: list[dict[str, Any]]) -> Iterator[dict[str,
     last = utcnow() - timedelta(hours=1)
     for number in range(scene.ended):
         begun = last - timedelta(minutes=5 * number)
-        yield {
-            **_job_row(users[number % len(users)], f"s{number}", -number),
-            "state": JobState.ENDED,
-            "outcome": Outcome.COMPLETED,
-            "created_at": begun,
-            "changed_at": begun,
-            "submitted_at": begun,
-            "submit_time": begun.replace(microsecond=0),
-            "started_at": begun,
-            "ended_at": begun + timedelta(minutes=4),
-        }
+        row = _session_row(users[number % len(users)], f"s{number}", -number)
+        yield {**row, **ended_columns(begun, timedelta(minutes=4))}
 
 
-async def _insert(connection: AsyncConnection, rows: list[dict[str, Any]]) -> None:
-    for table in (Job.__table__, Session.__table__):
-        assert isinstance(table, Table)  # noqa: S101 - a mapped class has one
-        columns = {key for row in rows for key in row} & set(table.columns.keys())
-        await connection.execute(
-            insert(table), [{column: row.get(column) for column in columns} for row in rows]
-        )
+def ended_columns(begun: datetime, duration: timedelta) -> dict[str, Any]:
+    """Return the columns of a job that started when it was submitted, and completed."""
+    return {
+        "state": JobState.ENDED,
+        "outcome": Outcome.COMPLETED,
+        **submission_times(begun),
+        "started_at": begun,
+        "ended_at": begun + duration,
+        "duration_s": int(duration.total_seconds()),
+    }
 
 
-def _chunks(rows: list[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
-    """Group rows by their set of columns, because one INSERT has one set, and yield chunks."""
-    shapes: dict[frozenset[str], list[dict[str, Any]]] = {}
-    for row in rows:
-        shapes.setdefault(frozenset(row), []).append(row)
-    for same in shapes.values():
-        for start in range(0, len(same), CHUNK):
-            yield same[start : start + CHUNK]
+async def insert_jobs(
+    connection: AsyncConnection, kind: FromClause, rows: Iterable[dict[str, Any]]
+) -> None:
+    """Insert rows, all with the same columns, into the table of all jobs and that of their kind."""
+    remaining = iter(rows)
+    while chunk := list(islice(remaining, CHUNK)):
+        for table in (Job.__table__, kind):
+            assert isinstance(table, Table)  # noqa: S101 - a mapped class has one
+            columns = chunk[0].keys() & set(table.columns.keys())
+            await connection.execute(
+                insert(table), [{column: row[column] for column in columns} for row in chunk]
+            )
 
 
-def _squeue_line(row: dict[str, Any], username: str) -> str:
-    running = row["state"] is JobState.STARTING
+def squeue_line(row: dict[str, Any], username: str, state: str, **changes: str) -> str:
+    """Return squeue's line for a job in this state of Slurm's. `changes` replace values of the
+    letters of its format.
+    """
+    running = state != "PENDING"
     submitted = f"{row['submit_time']:%Y-%m-%dT%H:%M:%S}"
     values = {
         "A": str(row["job_id"]), "F": str(row["job_id"]), "K": "N/A", "u": username, "U": "20001",
-        "T": "RUNNING" if running else "PENDING",
-        "P": "cpu", "a": "research", "q": "normal", "N": "node03" if running else "",
+        "T": state, "P": "cpu", "a": "research", "q": "normal", "N": "node03" if running else "",
         "V": submitted, "S": submitted if running else "N/A", "e": "N/A", "l": "4:00:00",
         "r": "None" if running else REASON, "k": f"portal:{row['id']}", "j": row["name"],
-        "b": "N/A",
+        "b": "N/A", **changes,
     }  # fmt: skip
     # `%44k` is the value of k, padded to 44 characters
     line = FIELD.sub(lambda match: values[match[2]].ljust(int(match[1] or 0)), squeue_format(MARK))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from bench.figure import Figure, at_least, at_most, markdown, median, percentile, table
 from bench.load import BadResponse, Target, response_end
 from bench.queries import commands
+from bench.stored import render_stored
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -83,3 +86,18 @@ def test_commands_are_counted_by_their_own_message() -> None:
     assert commands(sent) == 20
     assert commands({**sent, "DBD_GET_JOBS_COND": 2.0}) == 22
     assert commands({"REQUEST_JOB_INFO": 1.0}) == 1
+
+
+def test_stored_results_are_the_table_with_commit_date_and_machine() -> None:
+    figures = (Figure("a", 2.0, "ms", 1.0, "b", at_most(3)), Figure("c", 1.0, ""))
+    entry = {
+        "at": "2026-11-28T12:00:00+00:00",
+        "commit": "abc1234",
+        "machine": {"processor": "P", "cpus": 2, "memory": "1 kB", "load": [0.25, 1, 2]},
+        "versions": {"python": "3.11"},
+        "figures": [figure.as_json() for figure in figures],
+    }
+    text = render_stored({"one": json.loads(json.dumps(entry))}, ["none", "one"])
+    assert text.endswith(markdown(figures))
+    for part in ("`one`", "2026-11-28", "abc1234", "0.2, 1.0, 2.0", "2 × P", "python 3.11"):
+        assert part in text

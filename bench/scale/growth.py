@@ -1,0 +1,27 @@
+"""Figures of the full amount beside those of a tenth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bench.figure import Budget, Figure
+from bench.load import Load
+
+TENTH = "a tenth"
+
+
+def latency_figures(
+    what: str, full: Load, tenth: Load, budget: Budget | None = None
+) -> list[Figure]:
+    """Return the median and the 99th percentile, which the budget is for."""
+    return [
+        Figure(f"{what}: median", full.median_ms, "ms", tenth.median_ms, TENTH),
+        Figure("the same, p99", full.p99_ms, "ms", tenth.p99_ms, TENTH, budget),
+    ]
+
+
+def summarize_loads(tenth: Mapping[str, Load], full: Mapping[str, Load]) -> dict[str, Any]:
+    return {
+        name: {"tenth": tenth[name].summarize(), "full": full[name].summarize()} for name in full
+    }
