@@ -24,7 +24,7 @@ from bench.cluster_access import BenchCluster, Failed
 from bench.figure import Figure, Result, markdown, table
 from bench.load import BadResponse
 from bench.machine import describe_machine
-from bench.scale import array, directory, history, logins, streams
+from bench.scale import array, directory, files, history, logins, streams
 from bench.stored import render_stored
 from cluster.client import RequestRefused
 from cluster.errors import ClusterError
@@ -47,6 +47,7 @@ LOADS: dict[str, Callable[[Path], Awaitable[Result]]] = {
     "history-postgresql": history.measure_postgresql,
     "directory": directory.measure,
     "array": array.measure,
+    "files": files.measure,
 }
 LOAD_S = 600.0  # for one of them, which takes up to 300 s on two free processors
 LOAD_BYTES = 4 << 30  # of memory, for each process
