@@ -82,7 +82,11 @@ def main() -> int:
     cluster = None
     if not set(names) <= set(LOADS):
         cluster = BenchCluster.load(_folder("PORTAL_TEST_CLUSTER"))
-    results = asyncio.run(_measure_all(root, cluster, names))
+    results: dict[str, Result] = {}
+    try:
+        asyncio.run(_measure_all(root, cluster, names, results))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        _log("interrupted")
     figures = [figure for result in results.values() for figure in result.figures]
     print((markdown if args.markdown else table)(figures))
     _write(root / "bench.json", results)
@@ -103,11 +107,10 @@ def _folder(variable: str) -> Path:
 
 
 async def _measure_all(
-    root: Path, cluster: BenchCluster | None, names: list[str]
-) -> dict[str, Result]:
-    """Run the benchmarks one after another. Log a failed one and leave it out of the result."""
+    root: Path, cluster: BenchCluster | None, names: list[str], results: dict[str, Result]
+) -> None:
+    """Run the benchmarks one after another. Log a failed one and leave it out of the results."""
     _end_on_term()
-    results: dict[str, Result] = {}
     for name in names:
         began = time.monotonic()
         try:
@@ -118,7 +121,6 @@ async def _measure_all(
         except FAILURES as error:
             _log(f"{name} could not be measured: {error!r}")
         _log(f"{name}: {time.monotonic() - began:.0f} s")
-    return results
 
 
 def _end_on_term() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bench.rows import (
@@ -22,15 +22,16 @@ from bench.rows import (
     user_rows,
 )
 from portal.db import Database, utcnow
-from portal.models import BatchJob, JobKind, User, WebSession
+from portal.models import BatchJob, Job, JobKind, JobState, User, WebSession
 
 YEAR = timedelta(days=365)
+SIMILAR = 10  # jobs that differ in little but their ids
 
 
 @dataclass(frozen=True)
 class JobScene:
     """The amounts of data. The first user owns a tenth of all jobs, the others the rest evenly.
-    Queued jobs are arrays if `array_size` is set.
+    Queued jobs are arrays if `array_size` is set. Past jobs are a multiple of ten.
     """
 
     users: int
@@ -72,6 +73,7 @@ async def fill_jobs(database: Database, scene: JobScene) -> JobSite:
         await connection.execute(insert(WebSession), logins)
         await insert_batch_jobs(connection, queued)
         await insert_batch_jobs(connection, _ended_rows(scene, users))
+        await _multiply_ended(connection, scene)
     return JobSite(users, queued, tokens)
 
 
@@ -101,10 +103,32 @@ def _queued_rows(scene: JobScene, users: list[dict[str, Any]]) -> Iterator[dict[
 
 
 def _ended_rows(scene: JobScene, users: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield jobs that ended, evenly over the last year."""
-    newest = utcnow() - timedelta(hours=1)
-    for number in range(scene.ended):
-        begun = newest - YEAR * number / scene.ended
-        row = batch_row(_owner(users, number), f"past-{number:07}", -number)
+    """Yield the first of each ten jobs that ended, evenly over the last year."""
+    newest, count = utcnow() - timedelta(hours=1), scene.ended // SIMILAR
+    for number in range(count):
+        begun = newest - YEAR * number / count
+        row = batch_row(_owner(users, number), f"past-{number:06}", -number)
         metrics = {"accuracy": number % 1000 / 1000}
-        yield {**row, **ended_columns(begun, timedelta(minutes=4)), "metrics": metrics}
+        ended = ended_columns(begun, timedelta(minutes=4))
+        yield {**row, **ended, "id": f"{row['id'][:-1]}0", "metrics": metrics}
+
+
+async def _multiply_ended(connection: AsyncConnection, scene: JobScene) -> None:
+    """Add nine jobs like each that ended, submitted at the same time: the database copies rows
+    several times faster than it receives them.
+    """
+    jobs, batch_jobs = Job.metadata.tables["jobs"], Job.metadata.tables["batch_jobs"]
+    ended = jobs.c.state == JobState.ENDED
+    for digit in range(1, SIMILAR):
+        changed = {"job_id": jobs.c.job_id - digit * scene.ended}
+        for table in (jobs, batch_jobs):
+            columns = [
+                func.substr(table.c.id, 1, 35).concat(str(digit))
+                if column.name == "id"
+                else changed.get(column.name, column)
+                for column in table.columns
+            ]
+            query = select(*columns).where(jobs.c.id.endswith("0"), ended)
+            source = jobs if table is jobs else table.join(jobs, jobs.c.id == table.c.id)
+            names = [column.name for column in table.columns]
+            await connection.execute(insert(table).from_select(names, query.select_from(source)))
