@@ -24,7 +24,7 @@ from bench.cluster_access import BenchCluster, Failed
 from bench.figure import Figure, Result, markdown, table
 from bench.load import BadResponse
 from bench.machine import describe_machine
-from bench.scale import array, directory, files, history, logins, streams
+from bench.scale import array, directory, files, history, logins, nodes, streams
 from bench.stored import render_stored
 from cluster.client import RequestRefused
 from cluster.errors import ClusterError
@@ -46,6 +46,7 @@ LOADS: dict[str, Callable[[Path], Awaitable[Result]]] = {
     "history": history.measure_sqlite,
     "history-postgresql": history.measure_postgresql,
     "directory": directory.measure,
+    "nodes": nodes.measure,
     "array": array.measure,
     "files": files.measure,
 }
