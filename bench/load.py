@@ -60,10 +60,13 @@ class Target:
 
 @dataclass
 class Load:
-    """The duration and the latencies of one run."""
+    """The duration and the latencies of one run, and the server's processor time for each request
+    where that was measured.
+    """
 
     seconds: float = 0.0
     latencies_ms: list[float] = field(default_factory=list)
+    processor_ms: float | None = None
 
     @property
     def rate(self) -> float:
@@ -78,12 +81,13 @@ class Load:
     def p99_ms(self) -> float:
         return percentile(self.latencies_ms, 99)
 
-    def summarize(self) -> dict[str, float]:
+    def summarize(self) -> dict[str, float | None]:
         return {
             "requests": len(self.latencies_ms),
             "median_ms": self.median_ms,
             "p99_ms": self.p99_ms,
             "max_ms": max(self.latencies_ms),
+            "processor_ms": self.processor_ms,
         }
 
 

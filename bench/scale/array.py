@@ -16,7 +16,7 @@ from bench.api import wait_for_slurm
 from bench.cluster_access import Failed, pss_mb
 from bench.event_streams import open_stream
 from bench.figure import Figure, Result
-from bench.load import Load, hammer
+from bench.load import Load
 from bench.rows import BenchLogins, squeue_line
 from bench.scale.growth import TENTH, latency_figures, summarize_loads
 from bench.scale.job_rows import JobScene, fill_jobs
@@ -25,19 +25,18 @@ from portal.db import Database
 
 TASKS, ENDED_PER_MINUTE = 10_000, 100
 FIRST_TASK_ID = 2_000_000
-CONNECTIONS, SECONDS, WARM_S, PAUSE_S = 4, 8.0, 1.0, 0.05
+SECONDS = 8.0  # for each call
 EVENT_S = 60.0
 NODES = 20
 
 
 @dataclass
 class ArrayRun:
-    """The calls' loads while tasks end, the portal's processor time for each call (and its loops)
-    and its memory, and the seconds from squeue's first line with running tasks to the job's event.
+    """The calls' loads while tasks end, the portal's memory, and the seconds from squeue's first
+    line with running tasks to the job's event.
     """
 
     calls: dict[str, Load] = field(default_factory=dict)
-    processor_ms: dict[str, float] = field(default_factory=dict)
     memory_mb: float = 0.0
     started_s: float = 0.0
 
@@ -87,11 +86,6 @@ async def measure(root: Path) -> Result:
     figures += [
         Figure("all its tasks start in Slurm → the job's event", full.started_s, "s",
                tenth.started_s, TENTH),
-        *(
-            Figure(f"the portal's processor time for {name} and its loops", full_ms, "ms",
-                   tenth.processor_ms[name], TENTH)
-            for name, full_ms in full.processor_ms.items()
-        ),
         Figure("the portal's memory (PSS)", full.memory_mb, "MB", tenth.memory_mb, TENTH),
     ]  # fmt: skip
     return Result(tuple(figures), summarize_loads(tenth.calls, full.calls))
@@ -111,7 +105,7 @@ async def _measure_array(root: Path, size: int) -> ArrayRun:
         run = ArrayRun(started_s=await _measure_start(site, arrays[0]))
         ending = asyncio.create_task(arrays[0].end_tasks())
         try:
-            await _measure_calls(site, arrays[0], run)
+            run.calls = await site.measure_calls(_list_calls(arrays[0]), SECONDS)
         finally:
             ending.cancel()
         run.memory_mb = pss_mb(site.pid)
@@ -139,15 +133,9 @@ async def _measure_start(site: Site, array: ArrayInSlurm) -> float:
         stream.close()
 
 
-async def _measure_calls(site: Site, array: ArrayInSlurm, run: ArrayRun) -> None:
-    calls = {
+def _list_calls(array: ArrayInSlurm) -> dict[str, str]:
+    return {
         "the list": "/api/v1/jobs",
         "the job's page": f"/api/v1/jobs/{array.id}",
         "the pages' snapshot": "/api/v1/events/snapshot",
     }
-    for name, path in calls.items():
-        await hammer(site.target(path), 1, WARM_S)
-        before_s = site.processor_s()
-        load = await hammer(site.target(path), CONNECTIONS, SECONDS, PAUSE_S)
-        run.calls[name] = load
-        run.processor_ms[name] = (site.processor_s() - before_s) / len(load.latencies_ms) * 1000

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.figure import Result
-from bench.load import Load, hammer, send_spread
+from bench.load import Load, send_spread
 from bench.scale.directory_content import group_name, render_directory, username
 from bench.scale.growth import latency_figures, summarize_loads
 from bench.scale.logins import WARM, login_target
 from bench.scale.site import running_site
 
-CONNECTIONS, SECONDS, WARM_S, PAUSE_S = 4, 5.0, 1.0, 0.05
+SECONDS = 5.0  # for each page
 LOGINS, LOGINS_S = 50, 10.0
 
 
@@ -55,7 +55,4 @@ async def _measure_pages(root: Path, size: DirectorySize) -> dict[str, Load]:
         logins = [login_target(site, every * number) for number in range(LOGINS + WARM)]
         await send_spread(logins[:WARM], 1.0)
         loads = {"a login": await send_spread(logins[WARM:], LOGINS_S)}
-        for name, path in _list_pages(size).items():
-            target = site.target(path)
-            loads[name] = await hammer(target, CONNECTIONS, SECONDS, PAUSE_S, WARM_S)
-        return loads
+        return loads | await site.measure_calls(_list_pages(size), SECONDS)

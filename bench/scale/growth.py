@@ -14,11 +14,15 @@ TENTH = "a tenth"
 def latency_figures(
     what: str, full: Load, tenth: Load, budget: Budget | None = None
 ) -> list[Figure]:
-    """Return the median and the 99th percentile, which the budget is for."""
-    return [
+    """Return the median, the 99th percentile, which the budget is for, and the processor time."""
+    figures = [
         Figure(f"{what}: median", full.median_ms, "ms", tenth.median_ms, TENTH),
         Figure("the same, p99", full.p99_ms, "ms", tenth.p99_ms, TENTH, budget),
     ]
+    if full.processor_ms is not None:
+        own, smaller = full.processor_ms, tenth.processor_ms
+        figures.append(Figure("the same, processor time", own, "ms", smaller, TENTH))
+    return figures
 
 
 def summarize_loads(tenth: Mapping[str, Load], full: Mapping[str, Load]) -> dict[str, Any]:

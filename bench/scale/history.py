@@ -19,7 +19,7 @@ from sqlalchemy import insert
 from bench.api import wait_for_slurm
 from bench.cluster_access import Failed, pss_mb
 from bench.figure import Figure, Result, at_most
-from bench.load import Load, hammer
+from bench.load import Load
 from bench.rows import BenchLogins
 from bench.scale.growth import TENTH, latency_figures, summarize_loads
 from bench.scale.job_rows import JobScene, JobSite, fill_jobs
@@ -30,7 +30,7 @@ from tests.servers import postgresql
 
 USERS, QUEUED, ENDED = 500, 30_000, 1_000_000
 COMPARED = 8  # as many as the page compares
-CONNECTIONS, SECONDS, WARM_S, PAUSE_S = 4, 3.0, 1.0, 0.05
+SECONDS = 3.0  # for each call
 BUDGET_MS = 100
 DAYS, CHUNK = 365, 10_000
 NODES = 20  # the nodes' part is measured by `api`
@@ -111,9 +111,7 @@ async def _measure_calls(root: Path, divisor: int, changes: dict[str, Any]) -> H
 
     async with running_site(root, fill_database=fill_database, nodes=NODES, **changes) as site:
         await wait_for_slurm(site.target("/api/v1/cluster"))
-        for name, path in _list_calls(rows[0]).items():
-            target = site.target(path)
-            run.calls[name] = await hammer(target, CONNECTIONS, SECONDS, PAUSE_S, WARM_S)
+        run.calls = await site.measure_calls(_list_calls(rows[0]), SECONDS)
         run.memory_mb = pss_mb(site.pid)
         return run
 

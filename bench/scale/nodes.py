@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.api import wait_for_slurm
 from bench.cluster_access import pss_mb
 from bench.figure import Figure, Result
-from bench.load import Load, hammer
+from bench.load import Load
 from bench.scale.growth import TENTH, latency_figures, summarize_loads
 from bench.scale.site import running_site
 
 NODES = 50_000
-CONNECTIONS, SECONDS, WARM_S, PAUSE_S = 4, 5.0, 1.0, 0.05
+SECONDS = 5.0  # for each call
 REST_S = 60.0  # in which nodes are read several times, partitions once
 CALLS = {
     "the cluster": "/api/v1/cluster",
@@ -25,7 +25,7 @@ CALLS = {
 
 @dataclass
 class NodesRun:
-    calls: dict[str, Load] = field(default_factory=dict)
+    calls: dict[str, Load]
     rest_s: float = 0.0
     memory_mb: float = 0.0
 
@@ -49,10 +49,7 @@ async def measure(root: Path) -> Result:
 async def _measure_nodes(root: Path, count: int) -> NodesRun:
     async with running_site(root, nodes=count) as site:
         await wait_for_slurm(site.target("/api/v1/cluster"))
-        run = NodesRun()
-        for name, path in CALLS.items():
-            target = site.target(path)
-            run.calls[name] = await hammer(target, CONNECTIONS, SECONDS, PAUSE_S, WARM_S)
+        run = NodesRun(await site.measure_calls(CALLS, SECONDS))
         before_s = site.processor_s()
         await asyncio.sleep(REST_S)
         run.rest_s = site.processor_s() - before_s

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cluster_access import Failed, connects, free_port, started, wait_until
-from bench.load import Target
+from bench.load import Load, Target, hammer
 from bench.many_nodes import NODES, render_nodes, render_partitions
 from bench.rows import MARK, BenchLogins, Scene, fill
 from cluster.config.paths import CHECKOUT
@@ -29,6 +29,7 @@ from tests.servers import slapd
 
 RECORDED = CHECKOUT / "tests/data/slurm/22.05.8"
 FIRST_ANSWER_S = 90.0
+CONNECTIONS, PAUSE_S, WARM_S = 4, 0.05, 1.0
 SQUEUE = """#!/bin/sh
 mark=${{SQUEUE_FORMAT%%\\%*}}
 exec sed "s/{mark}/$mark/g" {lines}
@@ -104,6 +105,22 @@ class Site:
         own = self.logins.admin_token if "/admin/" in path else self.logins.user_token
         cookie = {"Cookie": f"portal_session={token or own}"}
         return Target.get(self.url + path, {**cookie, **(headers or {})})
+
+    async def measure_calls(self, paths: Mapping[str, str], seconds: float) -> dict[str, Load]:
+        """Measure these addresses one after another, by name, with the portal's processor time.
+
+        Its loops are part of that, which counts where few requests are answered.
+        """
+        loads = {}
+        for name, path in paths.items():
+            target = self.target(path)
+            await hammer(target, 1, WARM_S, PAUSE_S)
+            before_s = self.processor_s()
+            load = await hammer(target, CONNECTIONS, seconds, PAUSE_S)
+            used_s = self.processor_s() - before_s
+            load.processor_ms = used_s / len(load.latencies_ms) * 1000
+            loads[name] = load
+        return loads
 
     def processor_s(self) -> float:
         """Return the processor time that the portal has used, without its child processes."""
