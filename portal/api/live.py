@@ -7,9 +7,10 @@ The cluster's state is encoded once for all users.
 import asyncio
 import random
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import BaseModel
 
@@ -130,6 +131,10 @@ class UserFeed:
     @property
     def is_over(self) -> bool:
         return self._task.done()
+
+    def call_at_end(self, act: Callable[[], None]) -> None:
+        """Call a function once the feed is over."""
+        self._task.add_done_callback(lambda _task: act())
 
     @property
     def state(self) -> LiveState | None:
@@ -269,12 +274,17 @@ class LiveFeeds:
         feed = self._feeds.get(who.user.id)
         if feed is None or feed.is_over:
             feed = self._feeds[who.user.id] = UserFeed(self._context, who.user, self._cluster_json)
+            feed.call_at_end(partial(self._forget, who.user.id, feed))
         try:
             await feed.join(who)
             yield feed
         finally:
             feed.leave(who)
-            self._feeds = {user: other for user, other in self._feeds.items() if not other.is_over}
+
+    def _forget(self, user_id: str, feed: UserFeed) -> None:
+        """Drop a feed that has ended, unless another one of the user's has replaced it."""
+        if self._feeds.get(user_id) is feed:
+            del self._feeds[user_id]
 
 
 async def _load_state(

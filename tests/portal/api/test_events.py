@@ -193,6 +193,16 @@ async def test_old_rows_are_read_at_a_change_of_the_cluster_ended_ones_later(
             await change_until_read("carol", 1)
 
 
+async def test_feeds_of_streams_that_close_together_are_dropped(job_portal: JobPortal) -> None:
+    """Also those that end after the last of the streams has left, which hold their users' rows."""
+    feeds = job_portal.portal.app.state.live_feeds._feeds
+    async with AsyncExitStack() as stack:
+        for browser in job_portal.users.values():
+            await stack.enter_async_context(opened(browser, EVENTS, 2))
+        await until(lambda: len(feeds) == len(job_portal.users))
+    await until(lambda: not feeds)
+
+
 async def test_many_streams_cost_what_one_does(job_portal: JobPortal) -> None:
     """The user's state is read once for all of their streams. Other concurrent queries are in
     both counts."""
