@@ -15,7 +15,7 @@ def test_lines_are_the_jobs_in_their_states() -> None:
     lines = [squeue_line(row, "alice", state) for row, state in zip(rows, states, strict=True)]
     jobs = parse_squeue("".join(lines), MARK)
     assert [job.uuid for job in jobs] == [row["id"] for row in rows]
-    assert [job.state for job in jobs] == [JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.ENDED]
+    assert [job.phase for job in jobs] == [JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.ENDED]
     assert {job.user for job in jobs} == {"alice"}
 
 

@@ -29,7 +29,7 @@ export function AppConfirm({ app, end, opened, onClose, act }: Props) {
       keep={t`Keep it running`}
     >
       <Text size="sm">
-        {t`Its processes end, and what isn’t saved in it is lost. Your files stay.`}
+        {t`Its processes end, and what isn't saved in it is lost. Your files stay.`}
       </Text>
     </ConfirmDialog>
   );

@@ -67,7 +67,7 @@ function AppForm({ id, app, onClose, onStarted }: Omit<Props, 'opened'>) {
         <>
           <Textarea
             label={t`Command`}
-            description={t`It runs in the session’s environment, in your home directory. Your program has to listen on 127.0.0.1.`}
+            description={t`It runs in the session's environment, in your home directory. Your program has to listen on 127.0.0.1.`}
             maxLength={4000}
             autosize
             minRows={2}

@@ -36,7 +36,7 @@ export function AppStart({ id, app, file, onClose }: Props) {
       {busy && !waiting && (
         <Notice tone="warning">
           <Trans>
-            It runs with {{ file: app.file ?? '' }}. Opening this file stops it, and what isn’t
+            It runs with {{ file: app.file ?? '' }}. Opening this file stops it, and what isn't
             saved in it is lost.
           </Trans>
         </Notice>
@@ -54,7 +54,7 @@ export function AppStart({ id, app, file, onClose }: Props) {
           </>
         )}
         {requested && ready && (
-          <Text size="sm">{t`It is ready. Your browser didn’t open its page by itself.`}</Text>
+          <Text size="sm">{t`It is ready. Your browser didn't open its page by itself.`}</Text>
         )}
       </Group>
       <Group justify="flex-end">

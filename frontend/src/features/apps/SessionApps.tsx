@@ -16,9 +16,9 @@ export function SessionApps({ id }: { id: string }) {
   const { data, error, refetch } = useQuery(appsQuery(id));
   if (error && data === undefined)
     return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
-  if (data === undefined) return <p className={classes.note}>{t`Asking the session’s node…`}</p>;
+  if (data === undefined) return <p className={classes.note}>{t`Asking the session's node…`}</p>;
   if (data.items.length === 0)
-    return <p className={classes.note}>{t`This session’s environment offers no apps.`}</p>;
+    return <p className={classes.note}>{t`This session's environment offers no apps.`}</p>;
   return (
     <ul className={classes.apps} aria-label={t`Apps`}>
       {data.items.map((app) => (
