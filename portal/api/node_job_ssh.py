@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import Field
+from pydantic import Field, StrictBool
 from starlette.requests import HTTPConnection
 
 from portal.api.node import CertificateIn, CertificateOut, Hello, Report, WaitS
@@ -36,7 +36,7 @@ class JobHello(Hello):
     """A report that the program listens. `tls`: it has a certificate from an earlier one."""
 
     run_id: RunId
-    tls: bool = False
+    tls: StrictBool = False
 
 
 class JobCertificateIn(CertificateIn):

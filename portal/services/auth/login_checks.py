@@ -33,7 +33,7 @@ class LoginChecks:
         check = _Check(web_session_id, asyncio.get_running_loop().create_future())
         self._waiting.append(check)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._answer(database, settings), name="login checks")
+            self._task = asyncio.create_task(self._answer(database, settings), name="login-checks")
         return await check.answer
 
     async def close(self) -> None:
