@@ -25,6 +25,7 @@ from portal.db import Database, utcnow
 from portal.models import BatchJob, Job, JobKind, JobState, User, WebSession
 
 YEAR = timedelta(days=365)
+SQLITE_CACHE_KIB = 1 << 20
 SIMILAR = 10  # jobs that differ in little but their ids
 
 
@@ -68,6 +69,8 @@ async def fill_jobs(database: Database, scene: JobScene) -> JobSite:
     tokens = [secrets.token_urlsafe(32) for _ in users]
     queued = [*_queued_rows(scene, users)]
     async with database.engine.begin() as connection:
+        if connection.dialect.name == "sqlite":  # else it writes each page of an index many times
+            await connection.exec_driver_sql(f"PRAGMA cache_size = -{SQLITE_CACHE_KIB}")
         await connection.execute(insert(User), users)
         logins = [login_row(*pair) for pair in zip(tokens, users, strict=True)]
         await connection.execute(insert(WebSession), logins)
