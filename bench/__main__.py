@@ -90,7 +90,6 @@ def main() -> int:
         _log("interrupted")
     figures = [figure for result in results.values() for figure in result.figures]
     print((markdown if args.markdown else table)(figures))
-    _write(root / "bench.json", results)
     return 0 if len(results) == len(names) else 1
 
 
@@ -119,6 +118,7 @@ async def _measure_all(
                 results[name] = await MEASUREMENTS[name](cluster)
             else:
                 results[name] = await _measure_load(root, name)
+            _write(root / "bench.json", name, results[name])
         except FAILURES as error:
             _log(f"{name} could not be measured: {error!r}")
         _log(f"{name}: {time.monotonic() - began:.0f} s")
@@ -146,11 +146,9 @@ def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _write(file: Path, results: dict[str, Result]) -> None:
-    """Write this run's results. Keep the entries of benchmarks that did not run now."""
-    before = _read(file)
-    now = {name: _entry(result.figures, result.detail) for name, result in results.items()}
-    document = {"measurements": {**before, **now}}
+def _write(file: Path, name: str, result: Result) -> None:
+    """Write a benchmark's result. Keep the entries of the others."""
+    document = {"measurements": {**_read(file), name: _entry(result.figures, result.detail)}}
     file.write_text(json.dumps(document, indent=1) + "\n")
 
 
