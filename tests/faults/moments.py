@@ -26,6 +26,8 @@ from tests.polling import PATIENCE_S
 
 READY_S = 90.0
 LOST_LAUNCH_S = 90.0
+REQUEUED_S = 240.0  # Slurm lets a job wait for two minutes that lost its node
+BOARD_S = 150.0  # a TensorBoard that was killed while it started fails after two minutes
 HEADSTART_S = 0.1  # requests in progress are sent this long before the fault
 UPLOAD_BYTES = 24 << 20  # several chunks
 ARRAY_TASKS = 3
@@ -199,6 +201,7 @@ async def starting(r: Round) -> None:
     session = await until(
         lambda: world.ask(world.alice, "GET", path),
         "the session runs",
+        timeout_s=REQUEUED_S,
         done=lambda answer: answer["state"] in {"running", "ended"} or r.is_held(answer),
     )
     if not r.loses & {"session", "jobs"}:
@@ -222,6 +225,7 @@ async def board(r: Round) -> None:
     shown = await until(
         lambda: world.ask(world.bob, "GET", path),
         "the TensorBoard runs",
+        timeout_s=BOARD_S,
         done=lambda answer: answer["state"] in {"running", "failed"},
     )
     if "board" not in r.loses:

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from cluster.config.paths import Paths
@@ -135,13 +135,10 @@ def _path_on_head(world: World, path: Path) -> Path:
 
 
 def _fill(path: Path) -> None:
-    with path.open("wb") as file:
-        try:
-            while True:
-                file.write(bytes(4096))
-                file.flush()
-        except OSError:
-            return
+    # unbuffered: closing would write the rest, and fail
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
 
 
 def _head(world: World) -> int:
