@@ -46,7 +46,7 @@ def test_a_user_edited_by_two(portal: Live, page: Page, api: Api, user: str) -> 
 
     form.get_by_role("button", name="Save").click()
     alert = form.get_by_role("alert")
-    expect(alert).to_contain_text("Filled in as they left it: Given name.")
+    expect(alert).to_contain_text("Updated with their values: Given name.")
     expect(alert).to_contain_text("You both changed: Shown as.")
     for field, value in ((shown, "As typed"), (given, "Theirs"), (surname, "Typed too")):
         expect(field).to_have_value(value)
