@@ -49,7 +49,7 @@ class Options:
     # a subset of cgroups, mknod, fuse: treated as refused by the machine
     without: frozenset[str] = frozenset()
     only_slurm: bool = False
-    slurm: Path | None = None  # a folder made by tests/recording/packages.py
+    slurm: Path | None = None  # a folder made by tests/recording/programs.py
 
 
 class TerminalProgress:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import aiohttp
@@ -130,7 +130,8 @@ async def open_context(
     metrics, notifier = metrics or Metrics(), Notifier()
     slurm_commands = (settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
     slurm = Slurm(*slurm_commands, metrics.slurm)
-    watcher = Watcher(slurm)
+    # an sbatch may take until its timeout
+    watcher = Watcher(slurm, new_job=timedelta(seconds=settings.slurm_timeout_s + 2))
     accounting = AccountingCache(Accounting(*slurm_commands, metrics.slurm), watcher)
     async with AsyncExitStack() as stack:
         db = Database(settings.database, connection_name)

@@ -225,7 +225,7 @@ class Reconciler:
         elif isinstance(job, BatchJob):
             self._act_on_batch_job(job, now)
         elif isinstance(job, Session) and self._was_never_submitted(job, now):
-            self._acts.start(f"submit {job.id}", now, lambda: self._submit(job))
+            self._acts.start(f"submit {job.id}", now, lambda: self._submit(job.id))
         elif isinstance(job, Session) and job.target_port and not job.ready_at:
             self._acts.start(f"adopt {job.id}", now, lambda: self._adopt(job))
 
@@ -347,12 +347,23 @@ class Reconciler:
         if row is not None and job_measurements.is_gpu_use_unread(row):
             await job_measurements.store_gpu_use(self.context, row)
 
-    async def _submit(self, session: Session) -> None:
+    async def _submit(self, session_id: str) -> None:
         """Submit a session again after the portal died between writing the row and Slurm's answer.
 
         If Slurm has the job after all, the script's claim of the id makes one of the two copies
-        exit.
+        exit. The row is read again, because a request may have recorded the id since.
         """
+        async with self.context.db.session() as db:
+            session = await db.get(Session, session_id)
+        if (
+            session is None
+            or session.job_id is not None
+            or session.wanted is not Wanted.RUN
+            or session.state is JobState.ENDED
+            or session_id in self.context.submitting
+        ):
+            return
+        self.context.watcher.discard_lookups(session_id, session.user.username)
         try:
             await launch.submit_session(self.context, session)
         except SpawnerError as error:

@@ -194,15 +194,20 @@ def remember(folder: Path, host: str, host_key: str) -> None:
     if not re.fullmatch(r"[a-z0-9-]+ [A-Za-z0-9+/=]+", host_key):
         raise ConnectionRefusal("The portal did not state the session's key.")
     file, line = folder / KNOWN_HOSTS, f"{host} {host_key}"
+    if line in known_lines(file):
+        return
     with locked(folder / LOCK):  # several ssh may start at once
-        lines = file.read_text("utf-8").splitlines() if file.exists() else []
-        if line in lines:
-            return
+        lines = known_lines(file)
         others = [other for other in lines if other.split(" ")[0] != host]
         fresh = folder / f".known_hosts-{secrets.token_hex(8)}"
         fresh.touch(0o600, exist_ok=False)
         fresh.write_text("\n".join([*others, line, ""]), "utf-8")
         fresh.replace(file)
+
+
+def known_lines(file: Path) -> list[str]:
+    """Return the lines of known_hosts, none if the file is missing."""
+    return file.read_text("utf-8").splitlines() if file.exists() else []
 
 
 @contextlib.contextmanager

@@ -534,7 +534,12 @@ class Launcher:
         arguments = ["squeue", "--noheader", "--steps", f"--jobs={job_id}", "--format=%i|%j"]
         steps, _ = self.run(arguments, timeout_s)
         match = re.search(rf"^({job_id}\.\d+)\|{step_name(uuid)}\s*$", steps, re.MULTILINE)
-        return self.scancel(match[1], timeout_s) if match else {}
+        try:
+            return self.scancel(match[1], timeout_s) if match else {}
+        except Refused as error:
+            if error.kind != "NotFound":
+                raise
+            return {}  # it has ended by itself
 
     def op_read(self, request: Request) -> Result:
         """Return part of a file of a job; a missing file is reported as empty."""

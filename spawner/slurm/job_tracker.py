@@ -52,7 +52,7 @@ CONFIRMED_AFTER = timedelta(seconds=10)
 CONFIRMING_ANSWERS = 3  # at least
 AGE_MARGIN = timedelta(seconds=30)  # for the duration of commands, and for clocks that differ
 LIVE = frozenset({JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.SUSPENDED})
-# A job whose id is unknown may not be in squeue yet: its sbatch may still run, for 10 s by default.
+# A job whose id is unknown may not be in squeue yet: its sbatch may run until its timeout.
 NEW_JOB = timedelta(seconds=12)
 FORGET_QUESTION = timedelta(minutes=10)
 HISTORY = timedelta(days=2)  # how far back accounting is searched for a job that was never seen
@@ -66,7 +66,8 @@ DOUBTS = 2  # how many implausible answers in a row are ignored
 class JobTracker:
     """Table of jobs, filled only by the watcher; `version` grows whenever a portal job changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, new_job: timedelta = NEW_JOB) -> None:
+        self._new_job = new_job
         self.by_id: Mapping[int, JobInfo] = {}
         self.version = 0
         self._portal_records: dict[PortalJobKey, dict[int, JobInfo]] = {}  # by Slurm's job id
@@ -197,7 +198,7 @@ class JobTracker:
         """Request a lookup in accounting of a job that squeue does not show."""
         missing = self._missing.get(key)
         if missing is None:
-            first = now if job_id is not None else now + NEW_JOB
+            first = now if job_id is not None else now + self._new_job
             since = since or now - HISTORY
             missing = MissingJob(job_id, since, now, first, live_at=since, external=external)
             self._missing[key] = missing

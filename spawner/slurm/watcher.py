@@ -31,7 +31,7 @@ from typing import Protocol
 
 from spawner.errors import Rejected, SlurmError
 from spawner.slurm.call_budget import CallBudget, Pace
-from spawner.slurm.job_tracker import JobTracker
+from spawner.slurm.job_tracker import NEW_JOB, JobTracker
 from spawner.slurm.missing_jobs import JobRef, MissingJob, PortalJobKey
 from spawner.slurm.model import (
     ClusterInfo,
@@ -112,7 +112,8 @@ class Watcher:
     last good answer. `answers_since` is since when Slurm has answered without interruption; None
     while it does not. `cluster_changed_at` is when nodes or partitions last changed. `reservations`
     is None until Slurm has reported them, and `reservations_stale_since` is the time of the last
-    report if the latest attempt failed.
+    report if the latest attempt failed. `new_job` is how long a job whose id is unknown may take to
+    appear in Slurm.
     """
 
     def __init__(
@@ -121,10 +122,11 @@ class Watcher:
         pace: Pace | None = None,
         now: Callable[[], datetime] = _utcnow,
         monotonic: Callable[[], float] = time.monotonic,
+        new_job: timedelta = NEW_JOB,
     ) -> None:
         self._slurm, self._pace = slurm, pace or Pace()
         self._now, self._monotonic = now, monotonic
-        self._tracker = JobTracker()
+        self._tracker = JobTracker(new_job)
         self._budget = CallBudget(self._pace.burst, monotonic())
         self._hurry, self._wake = False, asyncio.Event()
         self._poll_lock = asyncio.Lock()

@@ -15,8 +15,9 @@ FRESH_S = 60.0
 """A program that has not reported for this time is taken for gone."""
 START_S = 20.0
 """Time that a connection waits for a program's first report; nginx waits for 30 s."""
-GIVEN_UP_S = 45.0
-"""A run without a report for this time has failed: the program gives up earlier (job_ssh.py)."""
+GIVEN_UP_S = 60.0
+"""A run without a report for this time has failed: its start takes at most `START_S`, and its
+program then gives up after 30 s (job_ssh.HELLO_S)."""
 ENDED_S = 1800.0
 """A program that has not reported for this time has ended by itself (portal_client.GIVE_UP_S)."""
 

@@ -112,7 +112,7 @@ def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessa
 
 
 def headline(notice: MailItem, envelope: Envelope) -> str:
-    """Return what happened, in a few texts."""
+    """Return what happened, in a few words."""
     name, language = _to_line(notice.job.name), envelope.language
     session = notice.job.kind is JobKind.SESSION
     match notice.kind:

@@ -11,6 +11,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import BatchJob, Job, JobState, Session
 from portal.services.slurm import launch
+from portal.services.store import change
 from spawner.launcher.pool import GRACE_S
 from tests.portal.reconcile_loop import ReconcileHarness
 
@@ -69,5 +70,22 @@ async def test_a_session_that_a_request_submits_is_left_alone(
     session = await interrupted(harness, Session, timedelta(hours=1))
     harness.context.submitting[session] = None
     await harness.round()
+    await harness.acts()
+    assert submitted == []
+
+
+async def test_a_session_whose_request_has_succeeded_since_is_left_alone(
+    harness: ReconcileHarness, submitted: list[str]
+) -> None:
+    """The loop has read the row before the request recorded Slurm's id."""
+    session = await interrupted(harness, Session, timedelta(hours=1))
+    async with harness.db.session() as db:
+        stale = await db.get_one(Session, session)
+
+    def record(row: Session) -> None:
+        row.job_id = 7
+
+    await change(harness.db, Session, session, record)
+    harness.loop._act_on_job(stale, utcnow())
     await harness.acts()
     assert submitted == []

@@ -245,6 +245,12 @@ class TestJobs:
         assert launcher.ask("end_step", uuid=OTHER, job_id=7)["ok"]
         assert place.recorded("scancel")[0] == ["--verbose", "7.3"]
 
+    def test_ending_a_step_that_ends_by_itself(self, launcher: Process, place: Place) -> None:
+        place.command("squeue", f"print('7.3|portal-{OTHER}')")
+        gone = "scancel: error: Kill job error on job id 7.3: Invalid job id specified"
+        place.command("scancel", f"import sys; print({gone!r}, file=sys.stderr); sys.exit(1)")
+        assert launcher.ask("end_step", uuid=OTHER, job_id=7)["ok"]
+
     def test_ending_a_step_that_has_ended(self, launcher: Process, place: Place) -> None:
         place.command("squeue", "pass")
         assert launcher.ask("end_step", uuid=OTHER, job_id=7)["ok"]
