@@ -8,7 +8,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import Path
@@ -267,11 +267,17 @@ def sqlite_file(url: str) -> Path | None:
 def _make_private(url: str) -> None:
     """Create the file before SQLite does, which would follow the umask. -wal and -shm get the same
     mode.
+
+    An existing file is not opened: closing it would drop the locks that SQLite holds on it for this
+    process, and another process could delete the log of this one's transactions
+    (sqlite.org/howtocorrupt.html, 2.2).
     """
     file = sqlite_file(url)
-    if file is not None:
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        file.chmod(0o600)
+    if file is None:
+        return
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    file.chmod(0o600)
 
 
 def _explain_error(failed: ExceptionContext) -> BaseException | None:

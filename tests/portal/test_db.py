@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import sqlite3
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -15,7 +16,7 @@ import pytest
 from sqlalchemy import event, exc, func, select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.db import Database, _WriterLock, utcnow
+from portal.db import Database, _WriterLock, sqlite_file, utcnow
 from portal.errors import DatabaseBusy, DatabaseFull
 from portal.models import LoginFailure
 from tests.needs import needs_root
@@ -280,3 +281,23 @@ async def test_a_cancelled_query_is_completed(database: Database, kind: str) -> 
     gc.collect()
     loop.set_exception_handler(None)
     assert (invalidated, reported) == ([], [])
+
+
+async def test_a_new_connection_keeps_the_locks_of_the_others(database: Database) -> None:
+    """Else another process, such as `portal check`, could delete the log of their transactions."""
+    file = sqlite_file(database.url)
+    assert file is not None
+    async with database.engine.connect() as connection:
+        await connection.execute(text("SELECT count(*) FROM users"))
+        before = list_locks(file)
+        assert before
+        async with database.engine.connect() as other:
+            await other.execute(text("SELECT count(*) FROM users"))
+            assert list_locks(file) == before
+
+
+def list_locks(file: Path) -> list[str]:
+    """Return this process's locks of the file, as in proc_locks(5)."""
+    inode = f":{file.stat().st_ino} "
+    lines = Path("/proc/locks").read_text().splitlines()
+    return [line.split(":", 1)[1] for line in lines if f" {os.getpid()} " in line and inode in line]
