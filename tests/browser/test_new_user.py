@@ -36,7 +36,7 @@ def create(portal: Live, page: Page, username: str) -> None:
 
 
 def light(page: Page, question: str) -> Locator:
-    box = page.get_by_role("region", name=re.compile("^Whether"))
+    box = page.get_by_role("region", name=re.compile("^Readiness of"))
     return box.locator("dl > div").filter(has_text=question)
 
 
@@ -62,9 +62,8 @@ def test_limits_offer_the_accounts_and_say_what_empty_means(portal: Live, carol:
     page = carol
     page.goto(f"{portal.base_url}/admin/limits?user=alice")
     field = page.get_by_label("Slurm accounts that may be used")
-    expect(
-        page.get_by_text("those set in Slurm; without any, nothing can be started")
-    ).to_be_visible()
+    empty = "If empty: the Slurm accounts that the user has; without any, nothing can be started."
+    expect(page.get_by_text(empty)).to_be_visible()
     field.click()
     page.get_by_role("option", name="research").click()
     field.press_sequentially("te")
