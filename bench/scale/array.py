@@ -18,7 +18,7 @@ from bench.event_streams import open_stream
 from bench.figure import Figure, Result
 from bench.load import Load
 from bench.rows import BenchLogins, squeue_line
-from bench.scale.growth import TENTH, latency_figures, summarize_loads
+from bench.scale.growth import TENTH, call_figures, summarize_loads
 from bench.scale.job_rows import JobScene, fill_jobs
 from bench.scale.site import Site, SlurmFiles, running_site
 from portal.db import Database
@@ -78,11 +78,7 @@ class ArrayInSlurm:
 async def measure(root: Path) -> Result:
     tenth, full = [await _measure_array(root, size) for size in (TASKS // 10, TASKS)]
     what = f"an array of {TASKS:,} tasks, {ENDED_PER_MINUTE} end a minute"
-    figures = [
-        figure
-        for name, load in full.calls.items()
-        for figure in latency_figures(f"{what}: {name}", load, tenth.calls[name])
-    ]
+    figures = call_figures(what, full.calls, tenth.calls)
     figures += [
         Figure("all its tasks start in Slurm → the job's event", full.started_s, "s",
                tenth.started_s, TENTH),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bench.figure import Result
 from bench.load import Load, send_spread
 from bench.scale.directory_content import group_name, render_directory, username
-from bench.scale.growth import latency_figures, summarize_loads
+from bench.scale.growth import call_figures, summarize_loads
 from bench.scale.logins import WARM, login_target
 from bench.scale.site import running_site
 
@@ -28,12 +28,7 @@ TENTH = DirectorySize(500, 50)
 async def measure(root: Path) -> Result:
     tenth, full = [await _measure_pages(root, size) for size in (TENTH, FULL)]
     what = f"{FULL.users:,} users and {FULL.groups} groups in the directory"
-    figures = [
-        figure
-        for name, load in full.items()
-        for figure in latency_figures(f"{what}: {name}", load, tenth[name])
-    ]
-    return Result(tuple(figures), summarize_loads(tenth, full))
+    return Result(tuple(call_figures(what, full, tenth)), summarize_loads(tenth, full))
 
 
 def _list_pages(size: DirectorySize) -> dict[str, str]:

@@ -25,7 +25,7 @@ from bench.event_streams import open_stream
 from bench.figure import Figure, Result, median
 from bench.load import Load, Target, hammer
 from bench.rows import BenchLogins, login_row, squeue_line, user_rows
-from bench.scale.growth import TENTH, latency_figures, summarize_loads
+from bench.scale.growth import TENTH, call_figures, summarize_loads
 from bench.scale.job_rows import batch_row, insert_batch_jobs
 from bench.scale.site import Site, SlurmFiles, running_site
 from portal.db import Database
@@ -76,11 +76,7 @@ async def measure(root: Path) -> Result:
         raise Failed("files of another user need root")
     tenth, full = await _measure_home(root, SMALL), await _measure_home(root, FULL)
     what = f"{FULL.files:,} files, a log of {FULL.log_bytes // 10**9} GB"
-    figures = [
-        figure
-        for name, load in full.calls.items()
-        for figure in latency_figures(f"{what}: {name}", load, tenth.calls[name])
-    ]
+    figures = call_figures(what, full.calls, tenth.calls)
     figures += [
         Figure("a line is written → its event, median", median(full.line_s), "s",
                median(tenth.line_s), TENTH),

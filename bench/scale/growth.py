@@ -25,6 +25,17 @@ def latency_figures(
     return figures
 
 
+def call_figures(
+    what: str, full: Mapping[str, Load], tenth: Mapping[str, Load], budget: Budget | None = None
+) -> list[Figure]:
+    """Return the latency figures of each call by its name."""
+    return [
+        figure
+        for name, load in full.items()
+        for figure in latency_figures(f"{what}: {name}", load, tenth[name], budget)
+    ]
+
+
 def summarize_loads(tenth: Mapping[str, Load], full: Mapping[str, Load]) -> dict[str, Any]:
     return {
         name: {"tenth": tenth[name].summarize(), "full": full[name].summarize()} for name in full

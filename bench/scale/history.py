@@ -21,7 +21,7 @@ from bench.cluster_access import Failed, pss_mb
 from bench.figure import Figure, Result, at_most
 from bench.load import Load
 from bench.rows import BenchLogins
-from bench.scale.growth import TENTH, latency_figures, summarize_loads
+from bench.scale.growth import TENTH, call_figures, summarize_loads
 from bench.scale.job_rows import JobScene, JobSite, fill_jobs
 from bench.scale.site import SlurmFiles, running_site
 from portal.db import Database, utcnow
@@ -66,13 +66,7 @@ async def _measure(root: Path, database: str, changes: Changes) -> Result:
     tenth = await _measure_calls(root, 10, changes("tenth"))
     full = await _measure_calls(root, 1, changes("full"))
     what = f"{QUEUED:,} queued, {ENDED:,} past jobs on {database}"
-    figures = [
-        figure
-        for name, load in full.calls.items()
-        for figure in latency_figures(
-            f"{what}: {name}", load, tenth.calls[name], at_most(BUDGET_MS)
-        )
-    ]
+    figures = call_figures(what, full.calls, tenth.calls, at_most(BUDGET_MS))
     memory = Figure("the portal's memory (PSS) then", full.memory_mb, "MB", tenth.memory_mb, TENTH)
     detail = {"fill_s": {"tenth": tenth.fill_s, "full": full.fill_s}}
     return Result((*figures, memory), {**detail, **summarize_loads(tenth.calls, full.calls)})

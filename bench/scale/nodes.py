@@ -10,7 +10,7 @@ from bench.api import wait_for_slurm
 from bench.cluster_access import pss_mb
 from bench.figure import Figure, Result
 from bench.load import Load
-from bench.scale.growth import TENTH, latency_figures, summarize_loads
+from bench.scale.growth import TENTH, call_figures, summarize_loads
 from bench.scale.site import running_site
 
 NODES = 50_000
@@ -33,11 +33,7 @@ class NodesRun:
 async def measure(root: Path) -> Result:
     tenth, full = [await _measure_nodes(root, count) for count in (NODES // 10, NODES)]
     what = f"{NODES:,} nodes"
-    figures = [
-        figure
-        for name, load in full.calls.items()
-        for figure in latency_figures(f"{what}: {name}", load, tenth.calls[name])
-    ]
+    figures = call_figures(what, full.calls, tenth.calls)
     figures += [
         Figure("the portal's processor time per minute at rest", full.rest_s, "s", tenth.rest_s,
                TENTH),
