@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -352,7 +353,7 @@ async def run_job_portal(
         patch.setattr("portal.context.Accounting", lambda *_, **__: accounting)
         patch.setattr("portal.context.LauncherPool", lambda *_, **__: agents)
         patch.setattr("portal.context.FileProcessPool", lambda *_, **__: agents)
-        patch.setattr("portal.context.Watcher", lambda asked: Watcher(asked, OFTEN))
+        patch.setattr("portal.context.Watcher", partial(Watcher, pace=OFTEN))
         async with running_portal(settings) as portal, AsyncExitStack() as stack:
             users = {}
             for name in USERS:

@@ -15,6 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def play(folder: Path) -> None:
         "Slurm": lambda *_, **__: FolderSlurm(folder),
         "Accounting": lambda *_, **__: FakeAccounting(),
         "LauncherPool": lambda *_, **__: FolderAgents(folder),
-        "Watcher": lambda asked: Watcher(asked, OFTEN),
+        "Watcher": partial(Watcher, pace=OFTEN),
     }
     for name, value in played.items():
         setattr(context, name, value)

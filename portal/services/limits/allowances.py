@@ -22,7 +22,7 @@ from portal.services.limits.limit_rules import (
     too_many_in_group,
     with_type,
 )
-from portal.services.limits.live_counts import count_live, members_query
+from portal.services.limits.live_counts import count_live_kind, members_query
 from spawner.slurm.model import ClusterInfo, Resources
 from spawner.slurm.parse_accounting import InUse
 
@@ -135,13 +135,13 @@ async def _find_excess(
     kind = name.removesuffix("s")
     limit = allowed.effective.get(name)
     if limit is not None:
-        have = getattr(await count_live(db, [user.username]), name)
+        have = await count_live_kind(db, name, [user.username])
         if text := too_many(kind, have, added, limit):
             return text
     for shared in allowed.group_totals:
         most = getattr(shared.figures, name)
         if most is not None:
-            have = getattr(await count_live(db, members_query(shared.group)), name)
+            have = await count_live_kind(db, name, members_query(shared.group))
             if text := too_many_in_group(kind, have, added, most, shared.group):
                 return text
     return None

@@ -38,6 +38,12 @@ async def count_live(db: AsyncSession, usernames: Any) -> LiveCounts:
     return LiveCounts(sum(one.sessions for one in counts), sum(one.jobs for one in counts))
 
 
+async def count_live_kind(db: AsyncSession, kind: str, usernames: Any) -> int:
+    """Count the `sessions` or the `jobs` that these users have together."""
+    count = {"sessions": _count_sessions, "jobs": _count_jobs}[kind]
+    return sum((await count(db, User.username.in_(usernames))).values())
+
+
 async def count_live_by_user(db: AsyncSession, usernames: Any) -> dict[str, LiveCounts]:
     """Count what each of these users has; users without sessions and jobs are left out."""
     is_user = User.username.in_(usernames)

@@ -6,6 +6,7 @@ import type { MouseEvent } from 'react';
 import { renderToString } from 'react-dom/server';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { App } from '@/api/types';
+import { stoppedApp } from '@/testing/stoppedApp';
 import { AppActions } from './AppActions';
 import { endApp, startApp } from './apps';
 
@@ -23,22 +24,6 @@ vi.mock(import('./apps'), async (original) => ({
   startApp: vi.fn<typeof startApp>(),
   endApp: vi.fn<typeof endApp>(),
 }));
-
-const APP: App = {
-  name: 'demo',
-  title: 'Demo',
-  description: '',
-  input: null,
-  extensions: [],
-  state: 'stopped',
-  problem: null,
-  started_at: null,
-  file: null,
-  command: null,
-  port: null,
-  log: [],
-  url: null,
-};
 
 /** Return the handlers of the buttons' clicks. */
 function draw(app: App): OnClick[] {
@@ -60,16 +45,16 @@ function draw(app: App): OnClick[] {
 beforeEach(() => {
   vi.stubGlobal('document', { activeElement: null, body: {} });
   vi.stubGlobal('window', { requestAnimationFrame: () => 0 });
-  vi.mocked(startApp).mockReset().mockResolvedValue(APP);
-  vi.mocked(endApp).mockReset().mockResolvedValue(APP);
+  vi.mocked(startApp).mockReset().mockResolvedValue(stoppedApp);
+  vi.mocked(endApp).mockReset().mockResolvedValue(stoppedApp);
 });
 
 describe('the buttons of an app', () => {
   it('start it once on a double click, although Start becomes Stop', () => {
-    const [start] = draw(APP);
+    const [start] = draw(stoppedApp);
     start?.({ detail: 1 });
     expect(startApp).toHaveBeenCalledOnce();
-    const [stop, restart] = draw({ ...APP, state: 'starting' });
+    const [stop, restart] = draw({ ...stoppedApp, state: 'starting' });
     stop?.({ detail: 2 });
     restart?.({ detail: 2 });
     expect(endApp).not.toHaveBeenCalled();

@@ -7,6 +7,7 @@ import { renderToString } from 'react-dom/server';
 import { describe, expect, it, vi } from 'vitest';
 import type { App, CatalogApp } from '@/api/types';
 import { names, textOf } from '@/testing/markup';
+import { stoppedApp } from '@/testing/stoppedApp';
 import { AppStart } from './AppStart';
 import { appsQuery, catalogAppsQuery } from './apps';
 import { OpenAsApp } from './OpenAsApp';
@@ -27,17 +28,7 @@ const MARIMO: CatalogApp = {
   extensions: ['.py'],
   environments: ['python3'],
 };
-const APP: App = {
-  ...MARIMO,
-  state: 'stopped',
-  problem: null,
-  started_at: null,
-  file: null,
-  command: null,
-  port: null,
-  log: [],
-  url: null,
-};
+const APP: App = { ...stoppedApp, ...MARIMO };
 const URL = 'https://jupyter.test/user/alice/s1/app/marimo/';
 const FILE = '/home/alice/demo.py';
 

@@ -6,23 +6,16 @@ import { renderToString } from 'react-dom/server';
 import { describe, expect, it } from 'vitest';
 import type { App } from '@/api/types';
 import { names, textOf } from '@/testing/markup';
+import { stoppedApp } from '@/testing/stoppedApp';
 import { appsQuery, refetchMs } from './apps';
 import { SessionApps } from './SessionApps';
 
 const APP: App = {
+  ...stoppedApp,
   name: 'own',
   title: 'Your own web app',
   description: 'Any program of yours.',
   input: 'command',
-  extensions: [],
-  state: 'stopped',
-  problem: null,
-  started_at: null,
-  file: null,
-  command: null,
-  port: null,
-  log: [],
-  url: null,
 };
 
 function render(...items: App[]): string {
