@@ -104,7 +104,7 @@ class Importer:
         if await asyncio.to_thread(_is_in_place, self.folder / row.file, row):
             update: Apply = _set_done
         elif row.wanted is Wanted.STOP:
-            update = _set_failed(STOPPED, cancelled=True)
+            update = _set_failed(STOPPED)
         else:
             update = _set_queued
 
@@ -171,7 +171,7 @@ class Importer:
             await asyncio.to_thread(_publish, half, self.folder / row.file, row.replace, stop)
             await self.context.catalog.refresh()
         except PullFailed as error:
-            return _set_failed(str(error), cancelled=stop.is_set())
+            return _set_failed(str(error))
         except (OSError, ValueError) as error:
             return _set_failed(f"The import failed: {error}.")
         except Exception:
@@ -239,8 +239,13 @@ def _set_done(row: ImageImport) -> None:
     _clear_progress(row)
 
 
-def _set_failed(reason: str, *, cancelled: bool = False) -> Apply:
+def _set_failed(reason: str) -> Apply:
+    """Return the update for an import that ended without an image: one that somebody cancelled
+    counts as cancelled, even if it failed before it could be stopped.
+    """
+
     def apply(row: ImageImport) -> None:
+        cancelled = row.wanted is Wanted.STOP
         row.state = ImportState.CANCELLED if cancelled else ImportState.FAILED
         row.reason, row.ended_at = None if cancelled else reason, utcnow()
         row.size_bytes = row.sha256 = None

@@ -168,12 +168,30 @@ async def test_import_marked_running_without_process_can_be_cancelled(
 ) -> None:
     async with site.context.db.session() as db:
         row = ImageImport(
-            reference="docker://x", file="x.sif", requested_by="carol", state=ImportState.RUNNING
+            reference="docker://127.0.0.1:1/x",
+            file="x.sif",
+            requested_by="carol",
+            state=ImportState.RUNNING,
         )
         db.add(row)
         await db.commit()
     assert (await carol.post(f"{IMPORTS}/{row.id}/cancel")).status == 202
     assert (await wait_for_import(carol, row.id, "cancelled"))["reason"] is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (Wanted.RUN, (ImportState.FAILED, "No host.")),
+        (Wanted.STOP, (ImportState.CANCELLED, None)),
+    ],
+)
+def test_import_that_failed_before_its_cancellation_counts_as_cancelled(
+    wanted: Wanted, expected: tuple[ImportState, str | None]
+) -> None:
+    row = ImageImport(wanted=wanted, state=ImportState.RUNNING)
+    importing._set_failed("No host.")(row)
+    assert (row.state, row.reason) == expected
 
 
 async def test_an_image_in_use_stays(
