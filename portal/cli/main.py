@@ -15,7 +15,6 @@ import typer
 
 from portal import logging as portal_logging
 from portal import startup
-from portal.app import bare_app, create_app
 from portal.cli import (
     announcements,
     audit,
@@ -31,7 +30,6 @@ from portal.cli.check_results import format_result
 from portal.cli.context import load
 from portal.health.command import check as run_checks
 from portal.health.result import CheckResult
-from portal.server import PortalServer, server_config
 
 app = typer.Typer(
     help="The Data Scientist Portal's web service. Settings: PORTAL_CONFIG names a TOML file.",
@@ -61,6 +59,10 @@ def serve(
     ] = None,
 ) -> None:
     """Serve until stopped."""
+    # Imported where they are used: the routes are a quarter of each other command's start.
+    from portal.app import create_app  # noqa: PLC0415
+    from portal.server import PortalServer, server_config  # noqa: PLC0415
+
     settings = load()
     portal_logging.configure(settings)
     log = logging.getLogger(__name__)
@@ -108,5 +110,7 @@ def check(
 @app.command()
 def openapi() -> None:
     """Print the API's schema, which is deterministic."""
+    from portal.app import bare_app  # noqa: PLC0415
+
     json.dump(bare_app().openapi(), sys.stdout, indent=2, sort_keys=True, ensure_ascii=False)
     sys.stdout.write("\n")
