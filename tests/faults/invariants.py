@@ -78,9 +78,11 @@ def _compare_row(row: Mapping[str, Any], jobs: list[SlurmJob]) -> list[str]:
     name = f"{row['owner']}'s {row['name']} ({row['job_id']})"
     if row["stale_since"]:
         return [f"stale: {name} since {row['stale_since']}"]
+    states = {job.state for job in jobs if job.uuid == row["id"] or job.job_id == row["job_id"]}
+    if row["state"] == "stopping" and states == {ENDING}:
+        return []  # Slurm may take minutes to end a job on a node that failed
     if row["state"] in {"submitting", "stopping"}:
         return [f"unsettled: {name} is {row['state']}"]
-    states = {job.state for job in jobs if job.uuid == row["id"] or job.job_id == row["job_id"]}
     if not states:
         return [f"lost: {name} is {row['state']}, but Slurm has no such job"]
     if not states & FITTING[row["state"]] and not row.get("array"):

@@ -22,7 +22,8 @@ from tests.faults.parts import find_service, node_names
 from tests.faults.world import World
 
 NODE = "node03"  # the node of the world's work
-ROOM = "48m"
+ROOM_BYTES = 24 << 20
+"""What is free on a small disk before it is filled."""
 
 
 async def cut_power(moments: Round) -> None:
@@ -121,10 +122,13 @@ async def _on_small_disk(world: World, folder: Path) -> AsyncIterator[None]:
 
 
 async def _mount_copy(world: World, folder: Path, at: Path) -> None:
-    """Mount a small file system with the folder's content over the folder."""
+    """Mount a file system with the folder's content and little room over the folder."""
     await asyncio.to_thread(at.mkdir, exist_ok=True)
     owner = await asyncio.to_thread(folder.stat)
-    options = f"size={ROOM},mode=700,uid={owner.st_uid},gid={owner.st_gid}"
+    du = ["du", "--summarize", "--block-size=1", str(folder)]
+    used = await asyncio.to_thread(subprocess.check_output, du, text=True, timeout=60)
+    size = int(used.split()[0]) + ROOM_BYTES
+    options = f"size={size},mode=700,uid={owner.st_uid},gid={owner.st_gid}"
     await _run_on_head(world, "mount", "-t", "tmpfs", "-o", options, "tmpfs", str(at))
     await _run_on_head(world, "cp", "--archive", f"{folder}/.", str(at))
     await _run_on_head(world, "mount", "--move", str(at), str(folder))

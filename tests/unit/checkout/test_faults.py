@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ JOB = SlurmJob(7, "alice", "RUNNING", "a1")
         ({"state": "queued"}, [JOB], "untrue: "),
         ({"state": "submitting"}, [], "unsettled: "),
         ({"state": "stopping"}, [JOB], "unsettled: "),
+        ({"state": "stopping"}, [replace(JOB, state="COMPLETING")], None),
         ({"stale_since": "now"}, [JOB], "stale: "),
         ({}, [JOB, SlurmJob(9, "bob", "RUNNING", "b2")], "orphan: "),
         ({}, [JOB, SlurmJob(9, "alice", "PENDING", "a1")], "doubled: "),
