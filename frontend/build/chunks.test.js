@@ -36,7 +36,7 @@ describe('the chunks', () => {
     [`${SRC}/ui/Fold.tsx`, 'common'],
     [`${SRC}/ui/DataTable.tsx`, 'table'],
     [`${SRC}/ui/RecordForm.tsx`, 'form'],
-    [`${SRC}/ui/useForm.ts`, 'form'],
+    [`${SRC}/ui/useRecordForm.ts`, 'form'],
     [`${SRC}/lib/days.ts`, 'date'],
     [`${SRC}/ui/code/languages.ts`, 'editor'],
     [`${LIBRARIES}/@codemirror/state/dist/index.js`, 'editor'],

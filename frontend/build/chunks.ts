@@ -30,7 +30,7 @@ const LARGE: Readonly<Record<string, RegExp>> = {
 
 const RECORDS: Readonly<Record<string, RegExp>> = {
   table: /\/src\/ui\/DataTable\./,
-  form: /\/src\/ui\/(RecordForm|useForm)\./,
+  form: /\/src\/ui\/(RecordForm|useRecordForm)\./,
   date: /\/src\/(ui\/DateField|lib\/days)\./,
 };
 

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { errorMessage } from '@/api/problem';
 import { Notice } from './Notice';
 import { RestoredNotice } from './RestoredForm';
-import type { Form } from './useForm';
+import type { Form } from './useRecordForm';
 
 /** The state of a form without its values. */
 type FormState = Omit<Form<unknown>, 'values' | 'set' | 'setValues' | 'text'>;

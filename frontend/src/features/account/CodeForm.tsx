@@ -3,7 +3,7 @@ import { Text } from '@mantine/core';
 import { CodeField } from '@/features/login/CodeField';
 import { codeErrorMessage } from '@/features/login/secondFactor';
 import { RecordForm } from '@/ui/RecordForm';
-import { useForm } from '@/ui/useForm';
+import { useRecordForm } from '@/ui/useRecordForm';
 
 interface Props {
   text: string;
@@ -31,7 +31,7 @@ export function CodeForm({ text, button, onCode, onCancel }: Props) {
 
 /** The form of one code. `missing`: the error of an empty one. */
 export const useCodeForm = (missing: string, save: (code: string) => Promise<unknown>) =>
-  useForm({
+  useRecordForm({
     initial: () => ({ code: '' }),
     fields: ['code'],
     check: ({ code }) => (code.trim() === '' ? { code: missing } : {}),

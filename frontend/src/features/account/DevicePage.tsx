@@ -10,7 +10,7 @@ import { PageTitle } from '@/ui/PageTitle';
 import { RecordForm } from '@/ui/RecordForm';
 import { Time } from '@/ui/Time';
 import { useAction } from '@/ui/useAction';
-import { useForm } from '@/ui/useForm';
+import { useRecordForm } from '@/ui/useRecordForm';
 import { DeviceWarning } from './DeviceWarning';
 import { approveDevice, codeInFragment, denyDevice, findDevice } from './devices';
 
@@ -48,7 +48,7 @@ export function DevicePage() {
 
 function CodeStep({ onFound }: { onFound: (waiting: Waiting) => void }) {
   const hash = useRouterState({ select: ({ location }) => location.hash });
-  const form = useForm({
+  const form = useRecordForm({
     initial: () => ({ code: codeInFragment(hash) }),
     fields: ['user_code'],
     check: ({ code }) => (code.trim() === '' ? { user_code: t`Enter the code.` } : {}),
@@ -73,7 +73,7 @@ function CodeStep({ onFound }: { onFound: (waiting: Waiting) => void }) {
 
 function DecisionStep({ code, device, onDecided }: Waiting & { onDecided: (d: Decision) => void }) {
   const [denying, runDenial] = useAction();
-  const form = useForm({
+  const form = useRecordForm({
     initial: () => ({ days: usualLifetime(device.max_days) }),
     fields: ['expires_in_days'],
     save: ({ days }) => approveDevice(code.trim(), Number(days)),

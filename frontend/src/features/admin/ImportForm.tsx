@@ -6,7 +6,7 @@ import { api, unwrap } from '@/api/client';
 import { isBoolean, isLike, isText, orNull } from '@/lib/drafts';
 import { useFormDraft } from '@/lib/useFormDraft';
 import { RecordForm } from '@/ui/RecordForm';
-import { useForm } from '@/ui/useForm';
+import { useRecordForm } from '@/ui/useRecordForm';
 import classes from './ImagesPage.module.css';
 import { suggestedFile } from './images';
 import { importsQuery } from './queries';
@@ -36,7 +36,7 @@ const EXACT = {
 export function ImportForm() {
   const queries = useQueryClient();
   const refetch = (): void => void queries.invalidateQueries(importsQuery);
-  const form = useForm({
+  const form = useRecordForm({
     draft: useFormDraft('image', false),
     isValid: isImportValues,
     initial: () => EMPTY,

@@ -9,7 +9,7 @@ import type { Level } from '@/live/types';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { DateField } from '@/ui/DateField';
 import { RecordForm } from '@/ui/RecordForm';
-import { type Form, useForm } from '@/ui/useForm';
+import { type Form, useRecordForm } from '@/ui/useRecordForm';
 import { AnnouncementCard } from './AnnouncementCard';
 import classes from './Announcements.module.css';
 import {
@@ -36,7 +36,7 @@ const FIELDS = ['title', 'text', 'level', 'starts_at', 'ends_at', 'public'];
 
 /** The form of an announcement, with a preview. */
 export function AnnouncementForm({ before, onDone }: Props) {
-  const form = useForm({
+  const form = useRecordForm({
     draft: useFormDraft(`announcement ${before?.id ?? 'new'}`, false),
     isValid: isEditedValues,
     initial: (): EditedValues => ({

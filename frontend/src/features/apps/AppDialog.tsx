@@ -5,7 +5,7 @@ import type { App, AppInput } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { DialogShell } from '@/ui/ConfirmDialog';
 import { RecordForm } from '@/ui/RecordForm';
-import { useForm } from '@/ui/useForm';
+import { useRecordForm } from '@/ui/useRecordForm';
 import { startApp } from './apps';
 
 const FIRST_PORT = 8080;
@@ -40,7 +40,7 @@ export function AppDialog({ id, app, opened, onClose, onStarted }: Props) {
 }
 
 function AppForm({ id, app, onClose, onStarted }: Omit<Props, 'opened'>) {
-  const form = useForm({
+  const form = useRecordForm({
     initial: () => ({
       file: app.file ?? '',
       command: app.command ?? '',

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { useNavigate } from '@tanstack/react-router';
 import { isLike, isText, isTexts } from '@/lib/drafts';
 import { useFormDraft } from '@/lib/useFormDraft';
-import { type Form, useForm } from '@/ui/useForm';
+import { type Form, useRecordForm } from '@/ui/useRecordForm';
 import { createGroup } from './actions';
 
 export interface GroupValues {
@@ -40,7 +40,7 @@ const bodyOf = ({ name, gid, description, members }: GroupValues) => ({
 /** The form of a new group; navigates to the group once it is created. */
 export function useNewGroup(onClose: () => void): Form<GroupValues> {
   const navigate = useNavigate();
-  return useForm({
+  return useRecordForm({
     draft: useFormDraft('new-group', false),
     isValid: isGroupValues,
     initial: () => EMPTY,

@@ -10,7 +10,7 @@ import { useFormDraft } from '@/lib/useFormDraft';
 import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { RecordForm } from '@/ui/RecordForm';
-import { useForm } from '@/ui/useForm';
+import { useRecordForm } from '@/ui/useRecordForm';
 import {
   draftOf,
   formErrors,
@@ -82,7 +82,7 @@ export function LimitForm(props: Props) {
   const stored = draftOf(current, types);
   const shown = (typed: Typed | null): LimitValues =>
     typed === null ? stored : rebased(typed.before, stored, typed.now);
-  const form = useForm<Typed | null>({
+  const form = useRecordForm<Typed | null>({
     draft: useFormDraft(`limits ${source.scope} ${source.name}`, false),
     isValid: isTyped,
     initial: () => null,

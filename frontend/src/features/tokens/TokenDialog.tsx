@@ -10,7 +10,7 @@ import { DialogShell } from '@/ui/ConfirmDialog';
 import { CopyButton } from '@/ui/CopyButton';
 import { Notice } from '@/ui/Notice';
 import { RecordForm } from '@/ui/RecordForm';
-import { useForm } from '@/ui/useForm';
+import { useRecordForm } from '@/ui/useRecordForm';
 import {
   createToken,
   curlExample,
@@ -107,7 +107,7 @@ interface FormProps {
 
 function TokenForm({ maxDays, purpose, onMade, onCancel }: FormProps) {
   const me = useMe();
-  const form = useForm({
+  const form = useRecordForm({
     initial: () => ({
       name: purpose?.name ?? '',
       scopes: purpose?.scopes ?? (['read'] as Scope[]),

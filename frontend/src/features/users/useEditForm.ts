@@ -8,7 +8,7 @@ import { joinSentences, joinWithAnd } from '@/i18n/lists';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import { useFormDraft } from '@/lib/useFormDraft';
-import { useForm } from '@/ui/useForm';
+import { useRecordForm } from '@/ui/useRecordForm';
 import { editUser } from './actions';
 import {
   baseOf,
@@ -33,7 +33,7 @@ import type { User } from './types';
 export function useEditForm(user: User, onClose: () => void) {
   const queries = useQueryClient();
   const [message, setMessage] = useState<string | null>(null);
-  const form = useForm({
+  const form = useRecordForm({
     draft: useFormDraft(`user ${user.username}`, false),
     isValid: isEditing,
     initial: (): Editing => ({ base: baseOf(user), draft: draftOf(user), conflicts: {} }),

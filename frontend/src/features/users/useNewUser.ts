@@ -1,6 +1,6 @@
 import { NUMBERS } from '@/features/limits/types';
 import { useFormDraft } from '@/lib/useFormDraft';
-import { type Form, useForm } from '@/ui/useForm';
+import { type Form, useRecordForm } from '@/ui/useRecordForm';
 import { createUser } from './actions';
 import {
   checkNewUser,
@@ -30,7 +30,7 @@ export const useNewUser = (
   defaults: NewUserDefaults,
   onMade: (created: Made) => void,
 ): Form<NewUserValues> =>
-  useForm({
+  useRecordForm({
     draft: useFormDraft('new-user', false),
     isValid: isNewUserValues,
     initial: () => EMPTY,

@@ -71,7 +71,7 @@ const isNeverStored = (_: unknown): _ is never => false;
  * time, asks for the password if the portal requires it, assigns errors to fields, and focuses the
  * first error.
  */
-export function useForm<V, R = unknown>(options: FormOptions<V, R>): Form<V> {
+export function useRecordForm<V, R = unknown>(options: FormOptions<V, R>): Form<V> {
   const { initial, fields, check = () => ({}), save, saved, failed } = options;
   const { draft = NO_DRAFT, isValid = isNeverStored, fieldError = fieldMessage } = options;
   const withPassword = useWithPassword();

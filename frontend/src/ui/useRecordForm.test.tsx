@@ -5,7 +5,7 @@ import { ApiError } from '@/api/problem';
 import { isLike, isText } from '@/lib/drafts';
 import type { FormDraft } from '@/lib/useFormDraft';
 import { Cancelled } from './showError';
-import { type Form, useForm } from './useForm';
+import { type Form, useRecordForm } from './useRecordForm';
 
 interface Values {
   name: string;
@@ -28,7 +28,7 @@ const draftOf = (stored: FormDraft['stored'] = {}): FormDraft => ({
 function open(draft?: FormDraft): Form<Values> {
   let form: Form<Values> | undefined;
   function Page() {
-    form = useForm({
+    form = useRecordForm({
       draft,
       isValid: isValues,
       initial: () => ({ name: '', owner: 'alice' }),
@@ -65,7 +65,7 @@ beforeEach(() => {
   save.mockResolvedValue('saved');
 });
 
-describe('useForm', () => {
+describe('useRecordForm', () => {
   it('starts with the stored draft if it is valid', () => {
     expect(open(draftOf(stored)).values).toEqual({ name: 'scratch', owner: 'bob' });
     expect(open(draftOf({ whole: { name: 5 } })).values).toEqual({ name: '', owner: 'alice' });
