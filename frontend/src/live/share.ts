@@ -6,10 +6,11 @@
  * browser neither leads nor forwards events.
  * Without locks (plain HTTP by a host name), each visible tab has its own stream.
  */
+import type { EventStream } from './eventStream';
 import type { LiveEvent, LiveState } from './reducer';
-import { type OpenSource, openSource } from './source';
+import { openSource } from './source';
 
-const nameOf = (username: string): string => `portal-events ${username}`;
+const channelName = (username: string): string => `portal-events ${username}`;
 
 type Message =
   | { kind: 'event'; event: LiveEvent }
@@ -24,7 +25,7 @@ interface Sink {
   state: () => LiveState;
 }
 
-function lead(channel: BroadcastChannel, sink: Sink): OpenSource {
+function lead(channel: BroadcastChannel, sink: Sink): EventStream {
   const source = openSource((event) => {
     sink.emit(event);
     channel.postMessage({ kind: 'event', event } satisfies Message);
@@ -55,11 +56,11 @@ function follow(channel: BroadcastChannel, sink: Sink): void {
   channel.postMessage({ kind: 'hello' } satisfies Message);
 }
 
-function openShared(sink: Sink, username: string): OpenSource {
-  const name = nameOf(username);
+function openShared(sink: Sink, username: string): EventStream {
+  const name = channelName(username);
   const channel = new BroadcastChannel(name);
   const stop = new AbortController();
-  let own: OpenSource | null = null;
+  let own: EventStream | null = null;
   follow(channel, sink);
   navigator.locks
     .request(name, { signal: stop.signal }, async () => {
@@ -82,8 +83,8 @@ function openShared(sink: Sink, username: string): OpenSource {
   };
 }
 
-function openWhileVisible(sink: Sink): OpenSource {
-  let own: OpenSource | null = null;
+function openWhileVisible(sink: Sink): EventStream {
+  let own: EventStream | null = null;
   const onVisibility = (): void => {
     if (document.hidden) {
       own?.close();
@@ -103,7 +104,7 @@ function openWhileVisible(sink: Sink): OpenSource {
   };
 }
 
-export function openLive(sink: Sink, username: string): OpenSource {
+export function openLive(sink: Sink, username: string): EventStream {
   const canShare = 'locks' in navigator && 'BroadcastChannel' in window;
   return canShare ? openShared(sink, username) : openWhileVisible(sink);
 }

@@ -2,12 +2,12 @@
  * logout. */
 import { useSyncExternalStore } from 'react';
 import type { Job, Session } from '@/api/types';
+import type { EventStream } from './eventStream';
 import { initialState, isLive, type LiveEvent, type LiveState, reduce } from './reducer';
 import { openLive } from './share';
-import type { OpenSource } from './source';
 
 let state: LiveState = initialState;
-let source: OpenSource | null = null;
+let source: EventStream | null = null;
 /** the username whose state it is */
 let owner: string | null = null;
 const listeners = new Set<() => void>();

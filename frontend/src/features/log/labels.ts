@@ -1,7 +1,7 @@
 /** Labels of the log view. Pure. */
 import { t } from '@lingui/core/macro';
 import type { SearchResult } from './find';
-import type { LogState } from './useLog';
+import type { LogState } from './followLog';
 
 const STATE_TEXT: Record<LogState['state'], string> = {
   loading: t`Reading…`,

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
+import type { LogState } from './followLog';
 import { type LogSource, readLog, type Stream } from './source';
-import type { LogState } from './useLog';
 
 export const otherStream = (stream: Stream): Stream => (stream === 'stdout' ? 'stderr' : 'stdout');
 
