@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { focusFirstError, keepFocus } from './focus';
+import { closesPanel, focusFirstError, keepFocus } from './focus';
 
 const elements = new Map<string, object>();
 const form = {
@@ -18,7 +18,7 @@ function add(selector: string) {
 
 afterEach(() => elements.clear());
 
-test('focusFirstProblem prefers an invalid field to a problem of the whole form', () => {
+test('focusFirstError prefers an invalid field to a problem of the whole form', () => {
   const general = add('[data-problem]');
   const field = add('[aria-invalid="true"]');
   focusFirstError(form);
@@ -27,14 +27,14 @@ test('focusFirstProblem prefers an invalid field to a problem of the whole form'
   expect(general.focus).not.toHaveBeenCalled();
 });
 
-test('focusFirstProblem shows a problem that belongs to no field', () => {
+test('focusFirstError shows a problem that belongs to no field', () => {
   const general = add('[data-problem]');
   focusFirstError(form);
   expect(general.focus).toHaveBeenCalledOnce();
   expect(general.scrollIntoView).toHaveBeenCalledOnce();
 });
 
-test('focusFirstProblem does nothing where there is no problem', () => {
+test('focusFirstError does nothing where there is no problem', () => {
   focusFirstError(form);
   focusFirstError(null);
   expect(elements.size).toBe(0);
@@ -78,5 +78,44 @@ describe('keepFocus', () => {
 
   test('does nothing without a focus', () => {
     expect(() => act(body, body)).not.toThrow();
+  });
+});
+
+describe('closesPanel', () => {
+  class FakeElement {
+    constructor(private readonly above: boolean) {}
+    closest = () => (this.above ? this : null);
+  }
+
+  function press(key: string, where: { inDialog?: boolean; dialogOpen?: boolean } = {}): boolean {
+    const { inDialog = false, dialogOpen = false } = where;
+    vi.stubGlobal('Element', FakeElement);
+    vi.stubGlobal('document', { querySelector: () => (dialogOpen ? {} : null) });
+    const target = new FakeElement(inDialog);
+    return closesPanel({ key, target, defaultPrevented: false, isComposing: false } as never);
+  }
+
+  afterEach(() => vi.unstubAllGlobals());
+
+  test('is true of Escape in the panel', () => {
+    expect(press('Escape')).toBe(true);
+    expect(press('Enter')).toBe(false);
+  });
+
+  test('leaves Escape to a dialog that is open', () => {
+    expect(press('Escape', { inDialog: true, dialogOpen: true })).toBe(false);
+    expect(press('Escape', { dialogOpen: true })).toBe(false);
+  });
+
+  test('leaves Escape to the dialog that it has just closed and removed', () => {
+    expect(press('Escape', { inDialog: true })).toBe(false);
+  });
+
+  test('leaves Escape to the input method and to what has handled it', () => {
+    vi.stubGlobal('Element', FakeElement);
+    vi.stubGlobal('document', { querySelector: () => null });
+    const event = { key: 'Escape', target: new FakeElement(false) };
+    expect(closesPanel({ ...event, isComposing: true } as never)).toBe(false);
+    expect(closesPanel({ ...event, defaultPrevented: true } as never)).toBe(false);
   });
 });

@@ -47,6 +47,11 @@ export function keepFocus(): () => void {
     });
 }
 
+/** Return whether a key closes the part of the page that it was pressed in. One key closes one layer:
+ * dialogs, menus and popups above that part close themselves. */
+export const closesPanel = (event: KeyboardEvent): boolean =>
+  event.key === 'Escape' && !event.defaultPrevented && !event.isComposing && !isForDialog(event);
+
 /** Return whether a key belongs to a dialog or menu above the page: one that is open, or that the
  * key has just closed. */
 export function isForDialog({ target }: KeyboardEvent): boolean {

@@ -8,7 +8,7 @@ import { MaybeTerm } from '@/features/glossary/Term';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 import { memoryText } from '@/lib/sizes';
-import { isForDialog } from '@/ui/focus';
+import { closesPanel } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -29,7 +29,7 @@ export function NodeDetails({ name, close }: Props) {
   const { data: node, error } = useQuery(nodeQuery(name));
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape' && !event.defaultPrevented && !isForDialog(event)) close();
+      if (closesPanel(event)) close();
     };
     window.addEventListener('keydown', key);
     return () => window.removeEventListener('keydown', key);

@@ -9,7 +9,7 @@ import { OpenAsApp } from '@/features/apps/OpenAsApp';
 import { escapeInvisible } from '@/lib/escapeInvisible';
 import { sizeText } from '@/lib/sizes';
 import { useHasDraft } from '@/lib/useFormDraft';
-import { focusPageIfLost } from '@/ui/focus';
+import { closesPanel, focusPageIfLost } from '@/ui/focus';
 import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
 import { Contents } from './Contents';
@@ -45,7 +45,8 @@ export function PreviewPane({ root, at, maxTextBytes }: Props) {
       aria-label={t`Preview`}
       onKeyDown={(event) => {
         const typing = event.target instanceof HTMLTextAreaElement;
-        if (event.key === 'Escape' && !typing) close();
+        // React passes on the keys of dialogs that the preview opens
+        if (closesPanel(event.nativeEvent) && !typing) close();
       }}
     >
       <div className={classes.top}>
