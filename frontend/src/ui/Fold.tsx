@@ -2,18 +2,20 @@ import type { ReactNode } from 'react';
 import classes from './Fold.module.css';
 
 interface Props {
-  summary: string;
+  summary: ReactNode;
   children: ReactNode;
-  open?: boolean;
+  open?: boolean | undefined;
+  /** replaces the style of a box */
+  className?: string | undefined;
   /** called when it is opened or closed */
   onTurn?: (open: boolean) => void;
 }
 
-/** A collapsible box; only its title is visible until it is opened. */
-export function Fold({ summary, children, open, onTurn }: Props) {
+/** A collapsible part, by default a box; only its summary is visible until it is opened. */
+export function Fold({ summary, children, open, className = classes.box, onTurn }: Props) {
   return (
     <details
-      className={classes.fold}
+      className={`${classes.fold} ${className}`}
       open={open}
       onToggle={(event) => onTurn?.(event.currentTarget.open)}
     >

@@ -4,6 +4,7 @@ import { Paper, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Suspense } from 'react';
 import { useLive } from '@/live/store';
+import { Fold } from '@/ui/Fold';
 import { lazyPart } from '@/ui/lazyPart';
 import classes from './ClusterPanel.module.css';
 import { GpuTypeRow } from './GpuTypeRow';
@@ -42,14 +43,11 @@ export function ClusterPanel() {
         </p>
       ) : (
         cluster.nodes > 0 && (
-          <details className={classes.nodes} open>
-            <summary>
-              <Trans>By node</Trans>
-            </summary>
+          <Fold className={classes.nodes} summary={<Trans>By node</Trans>} open>
             <Suspense fallback={<NodeSkeletons count={cluster.nodes} />}>
               <FewNodes count={cluster.nodes} changedAt={cluster.changed_at} />
             </Suspense>
-          </details>
+          </Fold>
         )
       )}
     </Paper>

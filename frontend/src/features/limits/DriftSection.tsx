@@ -11,6 +11,7 @@ import { duration } from '@/lib/time';
 import { useMe } from '@/lib/useMe';
 import { useNow } from '@/lib/useNow';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { Fold } from '@/ui/Fold';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
@@ -48,12 +49,14 @@ export function DriftSection() {
       )}
       <List items={open} />
       {accepted.length > 0 && (
-        <details className={classes.accepted}>
-          <summary>
+        <Fold
+          className={classes.accepted}
+          summary={
             <Plural value={accepted.length} one="# accepted change" other="# accepted changes" />
-          </summary>
+          }
+        >
           <List items={accepted} />
-        </details>
+        </Fold>
       )}
     </section>
   );

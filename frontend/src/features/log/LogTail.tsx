@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import { plainOutput } from '@/lib/terminal';
+import { Fold } from '@/ui/Fold';
 import classes from './LogTail.module.css';
 import { logTailQuery } from './queries';
 import type { LogSource } from './source';
@@ -26,12 +27,7 @@ export function LogTail({ source, endedAt, opened = true }: Props) {
   const { data, error } = useQuery({ ...logTailQuery(source, endedAt), enabled: open });
   const text = data === undefined ? null : plainOutput(data.text).trimEnd();
   return (
-    <details
-      className={classes.tail}
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
-      <summary>{t`The log's last lines`}</summary>
+    <Fold className={classes.tail} summary={t`The log's last lines`} open={open} onTurn={setOpen}>
       {error && <p className={classes.note}>{errorMessage(error)}</p>}
       {text === '' && <p className={classes.note}>{t`No output.`}</p>}
       {text && (
@@ -40,6 +36,6 @@ export function LogTail({ source, endedAt, opened = true }: Props) {
           {text.split('\n').slice(-LINES).join('\n')}
         </pre>
       )}
-    </details>
+    </Fold>
   );
 }

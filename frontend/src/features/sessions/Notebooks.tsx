@@ -9,6 +9,7 @@ import { errorMessage } from '@/api/problem';
 import type { Notebook } from '@/api/types';
 import { environmentsQuery } from '@/features/environments/queries';
 import { translate } from '@/i18n/translate';
+import { Fold } from '@/ui/Fold';
 import { Icon } from '@/ui/icons';
 import { Time } from '@/ui/Time';
 import classes from './Notebooks.module.css';
@@ -34,12 +35,12 @@ export function Notebooks({ id }: { id: string }) {
   const [open, setOpen] = useState(false);
   const { data, error, isFetching, refetch } = useQuery({ ...notebooksQuery(id), enabled: open });
   return (
-    <details
-      className={classes.fold}
+    <Fold
+      className={classes.notebooks}
+      summary={t`Run a notebook as a job`}
       open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
+      onTurn={setOpen}
     >
-      <summary>{t`Run a notebook as a job`}</summary>
       <p className={classes.note}>
         {data && data.items.length > 0
           ? t`A job keeps running without a browser and saves the executed copy. Your recently changed notebooks:`
@@ -74,7 +75,7 @@ export function Notebooks({ id }: { id: string }) {
           <Trans>Another notebook…</Trans>
         </WithoutNotebook>
       </p>
-    </details>
+    </Fold>
   );
 }
 

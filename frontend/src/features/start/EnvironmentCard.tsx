@@ -4,6 +4,7 @@ import { ActionIcon } from '@mantine/core';
 import type { Environment } from '@/api/types';
 import { translate, translateExact } from '@/i18n/translate';
 import choice from '@/ui/ChoiceCard.module.css';
+import { Fold } from '@/ui/Fold';
 import { Icon } from '@/ui/icons';
 import { NameIcon } from '@/ui/NameIcon';
 import classes from './EnvironmentCard.module.css';
@@ -77,10 +78,7 @@ export function EnvironmentCard({
           >
             <Icon name="star" />
           </ActionIcon>
-          <details className={classes.inside}>
-            <summary>
-              <Trans>Contents</Trans>
-            </summary>
+          <Fold className={classes.inside} summary={<Trans>Contents</Trans>}>
             <dl className={classes.facts}>
               {contentRows(environment).map(([label, value]) => (
                 <div key={label}>
@@ -89,7 +87,7 @@ export function EnvironmentCard({
                 </div>
               ))}
             </dl>
-          </details>
+          </Fold>
         </>
       )}
     </div>

@@ -4,6 +4,7 @@ import { Button, Paper } from '@mantine/core';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import classes from '@/ui/DetailPage.module.css';
+import { Fold } from '@/ui/Fold';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { useReauthAction } from '@/ui/useReauthAction';
@@ -62,15 +63,16 @@ function Run({ run }: { run: HomeRun }) {
         </span>
       </div>
       {run.output !== '' && !isLiveRun(run) && (
-        <details open={run.state === 'failed'}>
-          <summary>
-            <Trans>Output</Trans>
-          </summary>
+        <Fold
+          className={classes.runOutput}
+          summary={<Trans>Output</Trans>}
+          open={run.state === 'failed'}
+        >
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
           <pre className={classes.output} tabIndex={0}>
             {run.output}
           </pre>
-        </details>
+        </Fold>
       )}
     </li>
   );

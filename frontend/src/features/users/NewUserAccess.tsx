@@ -4,6 +4,7 @@ import { NativeSelect, TextInput } from '@mantine/core';
 import { Numbers } from '@/features/limits/LimitForm';
 import { emptyText } from '@/features/limits/labels';
 import { NUMBERS } from '@/features/limits/types';
+import { Fold } from '@/ui/Fold';
 import classes from './NewUser.module.css';
 import { accountOf, limitsOf, loginGroupOf, type NewUserValues } from './newUser';
 import type { NewUserDefaults } from './types';
@@ -86,10 +87,7 @@ function SlurmAccount({ values, set, defaults, fieldError }: Props) {
 export function NewUserLimits({ values, set, defaults, fieldError }: Props) {
   const wrong = NUMBERS.some((field) => fieldError(`limits.${field}`) !== undefined);
   return (
-    <details className={classes.more} open={wrong || undefined}>
-      <summary>
-        <Trans>Limits</Trans>
-      </summary>
+    <Fold summary={<Trans>Limits</Trans>} open={wrong || undefined}>
       <Numbers
         fields={NUMBERS}
         draft={{ numbers: limitsOf(values) }}
@@ -97,6 +95,6 @@ export function NewUserLimits({ values, set, defaults, fieldError }: Props) {
         error={(field) => fieldError(`limits.${field}`)}
         hint={(field) => emptyText(field, defaults.limits[field] ?? null)}
       />
-    </details>
+    </Fold>
   );
 }

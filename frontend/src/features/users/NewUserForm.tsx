@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { errorMessage } from '@/api/problem';
 import { GroupPick } from '@/features/directory/GroupPick';
 import { Chips } from '@/ui/Chips';
+import { Fold } from '@/ui/Fold';
 import { FormSkeleton } from '@/ui/FormSkeleton';
 import { RecordForm } from '@/ui/RecordForm';
 import { TryAgain } from '@/ui/TryAgain';
@@ -106,12 +107,9 @@ function NewForm({ onMade, defaults }: Props & { defaults: NewUserDefaults }) {
       />
       <div className={classes.fields}>{field('home')}</div>
       <NewUserLimits values={typed} set={set} defaults={defaults} fieldError={error} />
-      <details className={classes.more} open={rare || undefined}>
-        <summary>
-          <Trans>UID, GID and shell</Trans>
-        </summary>
+      <Fold summary={<Trans>UID, GID and shell</Trans>} open={rare || undefined}>
         <div className={classes.fields}>{RARE.map(field)}</div>
-      </details>
+      </Fold>
     </RecordForm>
   );
 }

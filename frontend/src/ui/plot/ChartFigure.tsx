@@ -1,6 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import { type ReactNode, Suspense } from 'react';
+import { Fold } from '../Fold';
 import classes from './Plot.module.css';
 
 interface Props {
@@ -25,10 +26,9 @@ export function ChartFigure({ title, text, heightPx, plot, legend, table }: Prop
       </figcaption>
       <Suspense fallback={<Skeleton height={heightPx} />}>{plot}</Suspense>
       {legend}
-      <details className={classes.numbers}>
-        <summary>{t`${{ figure: title }} as a table`}</summary>
+      <Fold className={classes.numbers} summary={t`${{ figure: title }} as a table`}>
         {table}
-      </details>
+      </Fold>
     </figure>
   );
 }
