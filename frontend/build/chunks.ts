@@ -30,7 +30,7 @@ const LARGE: Readonly<Record<string, RegExp>> = {
 
 const RECORDS: Readonly<Record<string, RegExp>> = {
   table: /\/src\/ui\/DataTable\./,
-  form: /\/src\/ui\/(RecordForm|useRecordForm)\./,
+  form: /\/src\/ui\/(RecordForm|useRecordForm|conflictNotice|editConflict)\./,
   date: /\/src\/(ui\/DateField|lib\/days)\./,
 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { extensionChoices } from '@/features/sessions/extend';
-import { readFilled } from '@/features/submit/link';
+import { readSubmitLink } from '@/features/submit/link';
 import type { CurrentUsage, Facts, Gpu } from './facts';
 import { runAddress } from './notebook';
 import { clockOffset, urgency, warningDue } from './time';
@@ -139,7 +139,7 @@ describe('a notebook as a job', () => {
     (path) => {
       const search = read(runAddress(form, path, 'python3'));
       expect(search.template).toBe('notebook');
-      expect(readFilled(search)).toEqual({
+      expect(readSubmitLink(search)).toEqual({
         environment: 'python3',
         parameters: { notebook: `~/${path}` },
       });

@@ -8,15 +8,15 @@ import { useLive } from '@/live/store';
 export function Announcer() {
   const sessions = useLive((s) => s.sessions);
   const jobs = useLive((s) => s.jobs);
-  const before = useRef({ sessions, jobs });
+  const previous = useRef({ sessions, jobs });
   const [text, setText] = useState('');
   useEffect(() => {
-    const news = [
-      ...spokenSessionChanges(before.current.sessions, sessions),
-      ...spokenJobChanges(before.current.jobs, jobs),
+    const sentences = [
+      ...spokenSessionChanges(previous.current.sessions, sessions),
+      ...spokenJobChanges(previous.current.jobs, jobs),
     ];
-    before.current = { sessions, jobs };
-    if (news.length > 0) setText(joinSentences(news));
+    previous.current = { sessions, jobs };
+    if (sentences.length > 0) setText(joinSentences(sentences));
   }, [sessions, jobs]);
   return (
     <VisuallyHidden role="status" aria-live="polite">

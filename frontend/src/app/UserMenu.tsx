@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { logOut } from '@/features/account/logOut';
 import { PasswordDialog } from '@/features/account/PasswordDialog';
 import { SCHEMES } from '@/features/account/schemes';
-import { openDialog } from '@/features/palette/openDialog';
+import { showDialog } from '@/features/palette/dialogs';
 import { ROLE_LABELS } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { Icon } from '@/ui/icons';
@@ -53,7 +53,7 @@ export function UserMenu() {
               <Trans>Group {group}</Trans>
             </Menu.Item>
           ))}
-          <Menu.Item onClick={() => openDialog('shortcuts')}>
+          <Menu.Item onClick={() => showDialog('shortcuts')}>
             <Trans>Keyboard shortcuts</Trans>
           </Menu.Item>
           <Menu.Item onClick={() => setChanging(true)}>

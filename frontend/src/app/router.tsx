@@ -47,8 +47,8 @@ function leave(): void {
 }
 
 onLoginLost(leave);
-onOtherTabs((news) => {
-  if (news.kind !== 'logged-out') return;
+onOtherTabs((event) => {
+  if (event.kind !== 'logged-out') return;
   dropDrafts(tabStorage());
   leave();
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { storage } from '@/testing/storage';
 import {
+  draftOfEntry,
   dropDraft,
   dropDrafts,
-  formAtEntry,
   isLike,
   isNumber,
   isRecordOf,
@@ -30,7 +30,7 @@ describe('a draft', () => {
     expect(tab.length).toBe(0);
   });
 
-  it.each(['', 'nonsense', '[]', '7', 'null', '{}', '{"at":1,"parts":[]}'])(
+  it.each(['', 'nonsense', '[]', '7', 'null', '{}', '{"at":1,"fields":[]}'])(
     'is none if it is %j',
     (text) => {
       const tab = storage();
@@ -80,7 +80,7 @@ describe('drafts', () => {
       });
     const isThere = (form: string): boolean => 'form' in readDraft(tab, 'alice', form);
     write('script');
-    const links = Array.from({ length: 30 }, (_, n) => formAtEntry('start', `k${n}`));
+    const links = Array.from({ length: 30 }, (_, n) => draftOfEntry('start', `k${n}`));
     for (const link of links) write(link);
     expect(isThere('script')).toBe(true);
     const left = links.filter(isThere);

@@ -5,9 +5,9 @@
  */
 
 /** The changed fields of a form, by name. */
-export type Parts = Readonly<Record<string, unknown>>;
+export type DraftFields = Readonly<Record<string, unknown>>;
 
-export type Keeper = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
+export type DraftStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
 
 const PREFIX = 'portal.draft';
 const MAX_DRAFTS = 20;
@@ -16,12 +16,12 @@ const MAX_DRAFTS = 20;
 const AT_ENTRY = ' @';
 
 /** Return the name of a draft that belongs to one entry of the tab's history. */
-export const formAtEntry = (form: string, entry = ''): string => `${form}${AT_ENTRY}${entry}`;
+export const draftOfEntry = (form: string, entry = ''): string => `${form}${AT_ENTRY}${entry}`;
 
 const keyOf = (username: string, form: string): string => `${PREFIX} ${username} ${form}`;
 
 /** Return this tab's storage; null if it is disabled. */
-export function tabStorage(): Keeper | null {
+export function tabStorage(): DraftStorage | null {
   try {
     return window.sessionStorage;
   } catch {
@@ -29,15 +29,19 @@ export function tabStorage(): Keeper | null {
   }
 }
 
-export function readDraft(storage: Keeper | null, username: string, form: string): Parts {
-  return readStored(storage, keyOf(username, form))?.parts ?? {};
+export function readDraft(
+  storage: DraftStorage | null,
+  username: string,
+  form: string,
+): DraftFields {
+  return readStored(storage, keyOf(username, form))?.fields ?? {};
 }
 
 /** Read a draft with its time; null if it is absent or invalid. */
-function readStored(storage: Keeper | null, key: string): Written | null {
+function readStored(storage: DraftStorage | null, key: string): StoredDraft | null {
   try {
     const value: unknown = JSON.parse(storage?.getItem(key) ?? 'null');
-    return isWritten(value) ? value : null;
+    return isStoredDraft(value) ? value : null;
   } catch {
     return null;
   }
@@ -45,17 +49,17 @@ function readStored(storage: Keeper | null, key: string): Written | null {
 
 /** Write a draft; return whether it is stored. */
 export function writeDraft(
-  storage: Keeper | null,
+  storage: DraftStorage | null,
   username: string,
   form: string,
-  parts: Parts,
+  fields: DraftFields,
   now = Date.now,
 ): boolean {
   if (storage === null) return false;
   const key = keyOf(username, form);
   makeRoom(storage, key);
   try {
-    storage.setItem(key, JSON.stringify({ at: now(), parts } satisfies Written));
+    storage.setItem(key, JSON.stringify({ at: now(), fields } satisfies StoredDraft));
     return true;
   } catch {
     // storage is full: the form works without a draft, and an earlier draft is outdated
@@ -66,7 +70,7 @@ export function writeDraft(
 
 /** Delete drafts to make room for another: first those of followed links, which are seldom used
  * again, then the oldest. */
-function makeRoom(storage: Keeper, added: string): void {
+function makeRoom(storage: DraftStorage, added: string): void {
   const others = draftsIn(storage).filter((key) => key !== added);
   if (others.length < MAX_DRAFTS) return;
   const entries = others.map((key) => ({
@@ -78,19 +82,19 @@ function makeRoom(storage: Keeper, added: string): void {
   for (const { key } of entries.slice(0, others.length - MAX_DRAFTS + 1)) storage.removeItem(key);
 }
 
-export function dropDraft(storage: Keeper | null, username: string, form: string): void {
+export function dropDraft(storage: DraftStorage | null, username: string, form: string): void {
   storage?.removeItem(keyOf(username, form));
 }
 
 /** Remove the drafts of all users but `except`, the current one. */
-export function dropDrafts(storage: Keeper | null, except?: string): void {
+export function dropDrafts(storage: DraftStorage | null, except?: string): void {
   if (storage === null) return;
   const keptKey = except === undefined ? undefined : keyOf(except, '');
   for (const key of draftsIn(storage))
     if (keptKey === undefined || !key.startsWith(keptKey)) storage.removeItem(key);
 }
 
-function draftsIn(storage: Keeper): string[] {
+function draftsIn(storage: DraftStorage): string[] {
   const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
   return keys.filter((key): key is string => key?.startsWith(`${PREFIX} `) ?? false);
 }
@@ -98,29 +102,29 @@ function draftsIn(storage: Keeper): string[] {
 // --- type guards of a draft's fields: an earlier version of these pages may have stored other
 // types ---
 
-type Is<T> = (value: unknown) => value is T;
+type Guard<T> = (value: unknown) => value is T;
 
-export const isText: Is<string> = (value) => typeof value === 'string';
+export const isText: Guard<string> = (value) => typeof value === 'string';
 
-export const isTexts: Is<string[]> = (value) => Array.isArray(value) && value.every(isText);
+export const isTexts: Guard<string[]> = (value) => Array.isArray(value) && value.every(isText);
 
 export const isOneOf =
-  <T extends string>(...names: readonly T[]): Is<T> =>
+  <T extends string>(...names: readonly T[]): Guard<T> =>
   (value): value is T =>
     names.some((name) => name === value);
 
-export const isBoolean: Is<boolean> = (value) => typeof value === 'boolean';
+export const isBoolean: Guard<boolean> = (value) => typeof value === 'boolean';
 
 export const orNull =
-  <T>(is: Is<T>): Is<T | null> =>
+  <T>(guard: Guard<T>): Guard<T | null> =>
   (value): value is T | null =>
-    value === null || is(value);
+    value === null || guard(value);
 
-export const isNumber: Is<number> = (value) => typeof value === 'number';
+export const isNumber: Guard<number> = (value) => typeof value === 'number';
 
 /** Return a guard for an object with these members. */
 export const isLike =
-  <T extends object>(members: { [K in keyof T]-?: Is<T[K]> }): Is<T> =>
+  <T extends object>(members: { [K in keyof T]-?: Guard<T[K]> }): Guard<T> =>
   (value): value is T =>
     typeof value === 'object' &&
     value !== null &&
@@ -130,19 +134,19 @@ export const isLike =
 
 /** Return a guard for an object whose members all have one type. */
 export const isRecordOf =
-  <T>(is: Is<T>): Is<Readonly<Record<string, T>>> =>
+  <T>(guard: Guard<T>): Guard<Readonly<Record<string, T>>> =>
   (value): value is Readonly<Record<string, T>> =>
     typeof value === 'object' &&
     value !== null &&
     !Array.isArray(value) &&
-    Object.values(value).every(is);
+    Object.values(value).every(guard);
 
 /** The stored form of a draft. */
-interface Written {
+interface StoredDraft {
   at: number;
-  parts: Parts;
+  fields: DraftFields;
 }
 
 const isAny = (_: unknown): _ is unknown => true;
 
-const isWritten = isLike<Written>({ at: isNumber, parts: isRecordOf(isAny) });
+const isStoredDraft = isLike<StoredDraft>({ at: isNumber, fields: isRecordOf(isAny) });

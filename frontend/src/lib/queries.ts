@@ -13,7 +13,7 @@ export const queryClient = new QueryClient({
   defaultOptions: { queries: { retry: worthAnotherTry, staleTime: 30_000 } },
 });
 
-/** Fetch those of the queries again that failed. */
+/** Refetch the queries that failed. */
 export function refetchFailed(
   ...queries: readonly { error: Error | null; refetch: () => Promise<unknown> }[]
 ): void {

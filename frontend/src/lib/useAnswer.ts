@@ -8,11 +8,11 @@ export interface Answer<T> {
   /** the last answer, until the next one */
   answer: T | undefined;
   /** whether it is the answer to exactly these values */
-  current: boolean;
+  isCurrent: boolean;
   /** why there is no answer to them; the server then decides at submission */
   failure: Error | null;
   /** asks again: until the next answer, the last one is not current */
-  outdate: () => void;
+  askAgain: () => void;
 }
 
 /** Ask once the values have not changed for a moment. What else `query` depends on is asked at once. */
@@ -30,10 +30,10 @@ export function useAnswer<V, T, K extends QueryKey>(
   if (data !== undefined && data !== last) setLast(data);
   return {
     answer: data ?? last,
-    current:
+    isCurrent:
       typed === settled && data !== undefined && !isPlaceholderData && dataUpdatedAt > outdatedAt,
     failure: error,
-    outdate: () => {
+    askAgain: () => {
       setOutdatedAt(Date.now());
       void refetch();
     },

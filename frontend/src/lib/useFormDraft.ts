@@ -1,44 +1,51 @@
 import { useRouter } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
-import { dropDraft, formAtEntry, type Parts, readDraft, tabStorage, writeDraft } from './drafts';
+import {
+  type DraftFields,
+  draftOfEntry,
+  dropDraft,
+  readDraft,
+  tabStorage,
+  writeDraft,
+} from './drafts';
 import { useMe } from './useMe';
 
 /** This tab's draft of one form. */
 export interface FormDraft {
   /** the stored fields of an earlier visit, by name; not validated */
-  stored: Parts;
+  stored: DraftFields;
   /** whether a draft is stored, and since when: an earlier visit, or this one */
   since: 'before' | 'now' | null;
-  put: (part: string, value: unknown) => void;
+  put: (field: string, value: unknown) => void;
   /** deletes the draft, when the form was sent or is reset */
   drop: () => void;
 }
 
 /**
- * Store the changes made in a form. `form` names it and its subject; it is read once. `filled`: the
+ * Store the changes made in a form. `form` names it and its subject; it is read once. `byAddress`: the
  * address fills in the form, which takes precedence over the draft of an earlier visit. Back and a
  * reload return to the same entry of the tab's history; following the link again creates a new one.
  */
-export function useFormDraft(form: string, filled: boolean): FormDraft {
+export function useFormDraft(form: string, byAddress: boolean): FormDraft {
   const { username } = useMe();
   const { history } = useRouter();
   const [draft] = useState(() => {
     const storage = tabStorage();
-    const name = filled ? formAtEntry(form, history.location.state.__TSR_key) : form;
+    const name = byAddress ? draftOfEntry(form, history.location.state.__TSR_key) : form;
     return { storage, form: name, stored: readDraft(storage, username, name) };
   });
-  const [parts] = useState(() => new Map(Object.entries(draft.stored)));
-  const [since, setSince] = useState<FormDraft['since']>(parts.size > 0 ? 'before' : null);
+  const [fields] = useState(() => new Map(Object.entries(draft.stored)));
+  const [since, setSince] = useState<FormDraft['since']>(fields.size > 0 ? 'before' : null);
   return {
     stored: draft.stored,
     since,
-    put: (part, value) => {
-      parts.set(part, value);
-      const isStored = writeDraft(draft.storage, username, draft.form, Object.fromEntries(parts));
+    put: (field, value) => {
+      fields.set(field, value);
+      const isStored = writeDraft(draft.storage, username, draft.form, Object.fromEntries(fields));
       setSince(isStored ? (since ?? 'now') : null);
     },
     drop: () => {
-      parts.clear();
+      fields.clear();
       dropDraft(draft.storage, username, draft.form);
       setSince(null);
     },
@@ -53,18 +60,18 @@ export function useHasDraft(form: string): boolean {
 }
 
 /** Sets a value, or updates the current one by a function. */
-export type Put<T> = (next: T | ((now: T) => T)) => void;
+export type SetValue<T> = (next: T | ((now: T) => T)) => void;
 
 /** A field of a form that is stored in its draft: initially the stored value, if it is still valid. */
 export function useDraftField<T>(
   draft: FormDraft,
-  part: string,
+  field: string,
   initial: () => T,
-  isRight: (value: unknown) => value is T,
-): [T, Put<T>] {
+  isValid: (value: unknown) => value is T,
+): [T, SetValue<T>] {
   const [value, set] = useState<T>(() => {
-    const value = draft.stored[part];
-    return isRight(value) ? value : initial();
+    const value = draft.stored[field];
+    return isValid(value) ? value : initial();
   });
   const latest = useRef(value);
   return [
@@ -72,14 +79,14 @@ export function useDraftField<T>(
     (next) => {
       latest.current = next instanceof Function ? next(latest.current) : next;
       set(latest.current);
-      draft.put(part, latest.current);
+      draft.put(field, latest.current);
     },
   ];
 }
 
 export interface StoredValue<T> {
   value: T;
-  setValue: Put<T>;
+  setValue: SetValue<T>;
   draft: FormDraft;
 }
 
@@ -88,9 +95,9 @@ export interface StoredValue<T> {
 export function useDraft<T>(
   form: string,
   initial: () => T,
-  isRight: (value: unknown) => value is T,
+  isValid: (value: unknown) => value is T,
 ): StoredValue<T> {
   const draft = useFormDraft(form, false);
-  const [value, setValue] = useDraftField(draft, 'whole', initial, isRight);
+  const [value, setValue] = useDraftField(draft, 'values', initial, isValid);
   return { value, setValue, draft };
 }

@@ -1,7 +1,9 @@
-import type { Keeper } from '@/lib/drafts';
+import type { DraftStorage } from '@/lib/drafts';
 
 /** A tab's storage with a maximum length of values. */
-export function storage(room = Number.POSITIVE_INFINITY): Keeper & { kept: Map<string, string> } {
+export function storage(
+  room = Number.POSITIVE_INFINITY,
+): DraftStorage & { kept: Map<string, string> } {
   const kept = new Map<string, string>();
   return {
     kept,

@@ -27,7 +27,7 @@ export interface Column<Row> {
   className?: string | ((row: Row) => string | undefined);
   /** in blocks: beside the row header instead of below it */
   beside?: boolean;
-  /** in blocks: the header, a text, stands before the value, too */
+  /** in blocks: the header, which must be a text, precedes the value */
   labeled?: boolean;
   /** in blocks: whether the cell is left out */
   isEmpty?: (row: Row) => boolean;
@@ -168,5 +168,5 @@ export function CellNote({ children, code = false }: { children: ReactNode; code
 /** The class of a link in a row header that the whole row leads to; the link alone is read out. */
 export const rowLink = classes.link;
 
-/** The class of what can still be selected in such a row. */
+/** The class of controls and selectable text above such a link. */
 export const aboveRowLink = classes.above;

@@ -1,6 +1,6 @@
 import { NumberInput } from '@mantine/core';
 import { useState } from 'react';
-import { AS_IT_IS, shownNumber, typedNumber, type Unit } from './numbers';
+import { SAME_UNIT, shownNumber, typedNumber, type Unit } from './numbers';
 
 interface Props {
   label: string;
@@ -17,7 +17,7 @@ interface Props {
 
 /** A number field that keeps the typed text; an error is shown below it, not corrected. */
 export function NumberField(props: Props) {
-  const { label, value, onChange, min, decimals = 0, unit = AS_IT_IS, error } = props;
+  const { label, value, onChange, min, decimals = 0, unit = SAME_UNIT, error } = props;
   const [typed, setTyped] = useState<string | number | null>(null);
   return (
     <NumberInput

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AS_IT_IS, shownNumber, typedNumber, type Unit } from './numbers';
+import { SAME_UNIT, shownNumber, typedNumber, type Unit } from './numbers';
 
 /** Displayed in hours, stored in minutes. */
 const HOURS: Unit = {
@@ -29,7 +29,7 @@ describe('a number field', () => {
   });
 
   it('keeps the text typed key by key', () => {
-    expect(keys(AS_IT_IS, 1, '1.', 1.5)).toEqual([
+    expect(keys(SAME_UNIT, 1, '1.', 1.5)).toEqual([
       [1, 1],
       ['1.', 1],
       [1.5, 1.5],
@@ -40,7 +40,7 @@ describe('a number field', () => {
       [0.2, 12],
       [0.25, 15],
     ]);
-    expect(keys(AS_IT_IS, '')).toEqual([['', null]]);
+    expect(keys(SAME_UNIT, '')).toEqual([['', null]]);
   });
 
   it('does not correct a value that its unit rounds', () => {
@@ -48,8 +48,8 @@ describe('a number field', () => {
   });
 
   it('shows another value than was typed', () => {
-    expect(shownNumber('1.', 4, AS_IT_IS)).toBe(4);
-    expect(shownNumber(1, null, AS_IT_IS)).toBe('');
+    expect(shownNumber('1.', 4, SAME_UNIT)).toBe(4);
+    expect(shownNumber(1, null, SAME_UNIT)).toBe('');
     expect(shownNumber(null, 90, HOURS)).toBe(1.5);
   });
 });

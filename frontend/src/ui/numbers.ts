@@ -6,7 +6,7 @@ export interface Unit {
   read: (displayed: number | null) => number | null;
 }
 
-export const AS_IT_IS: Unit = { show: (value) => value, read: (displayed) => displayed };
+export const SAME_UNIT: Unit = { show: (value) => value, read: (displayed) => displayed };
 
 /** Parse a typed number, including incomplete ones such as "1." and "0.0"; null if there is none. */
 export function typedNumber(typed: string | number): number | null {

@@ -58,7 +58,7 @@ async function submit(form: Form<Values>, target: 'form' | 'inside' = 'form'): P
   return preventDefault.mock.calls.length > 0;
 }
 
-const stored = { whole: { name: 'scratch', owner: 'bob' } };
+const stored = { values: { name: 'scratch', owner: 'bob' } };
 
 beforeEach(() => {
   vi.clearAllMocks();
@@ -68,7 +68,7 @@ beforeEach(() => {
 describe('useRecordForm', () => {
   it('starts with the stored draft if it is valid', () => {
     expect(open(draftOf(stored)).values).toEqual({ name: 'scratch', owner: 'bob' });
-    expect(open(draftOf({ whole: { name: 5 } })).values).toEqual({ name: '', owner: 'alice' });
+    expect(open(draftOf({ values: { name: 5 } })).values).toEqual({ name: '', owner: 'alice' });
     expect(open().values).toEqual({ name: '', owner: 'alice' });
   });
 
@@ -82,13 +82,13 @@ describe('useRecordForm', () => {
   it('stores each change in the draft', () => {
     const draft = draftOf(stored);
     open(draft).set({ name: 'home' });
-    expect(draft.put).toHaveBeenCalledWith('whole', { name: 'home', owner: 'bob' });
+    expect(draft.put).toHaveBeenCalledWith('values', { name: 'home', owner: 'bob' });
   });
 
   it('saves the values, deletes the draft, then reports the result', async () => {
     const draft = draftOf(stored);
     expect(await submit(open(draft))).toBe(true);
-    expect(save).toHaveBeenCalledWith(stored.whole);
+    expect(save).toHaveBeenCalledWith(stored.values);
     expect(draft.drop).toHaveBeenCalledOnce();
     expect(saved).toHaveBeenCalledWith('saved');
     expect(failed).not.toHaveBeenCalled();
@@ -123,7 +123,7 @@ describe('useRecordForm', () => {
   it('starts over with the initial values', () => {
     const draft = draftOf(stored);
     open(draft).startOver();
-    expect(draft.put).toHaveBeenCalledWith('whole', { name: '', owner: 'alice' });
+    expect(draft.put).toHaveBeenCalledWith('values', { name: '', owner: 'alice' });
     expect(draft.drop).toHaveBeenCalledOnce();
   });
 });

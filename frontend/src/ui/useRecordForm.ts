@@ -1,7 +1,7 @@
 import { type ChangeEvent, type FormEvent, type RefObject, useRef, useState } from 'react';
 import { fieldMessage } from '@/api/problem';
 import { useWithPassword } from '@/lib/reauth';
-import { type FormDraft, type Put, useDraftField } from '@/lib/useFormDraft';
+import { type FormDraft, type SetValue, useDraftField } from '@/lib/useFormDraft';
 import { useFocusError } from './focus';
 import { Cancelled } from './showError';
 
@@ -36,7 +36,7 @@ type TextName<V> = { [K in keyof V]: V[K] extends string ? K : never }[keyof V] 
 export interface Form<V> {
   values: V;
   set: (change: Partial<V>) => void;
-  setValues: Put<V>;
+  setValues: SetValue<V>;
   /** deletes the draft and resets the form */
   startOver: () => void;
   /** deletes the draft, if the form is closed */
@@ -77,7 +77,7 @@ export function useRecordForm<V, R = unknown>(options: FormOptions<V, R>): Form<
   const withPassword = useWithPassword();
   const ref = useRef<HTMLFormElement>(null);
   const focusProblem = useFocusError(ref);
-  const [values, setValues] = useDraftField<V>(draft, 'whole', initial, isValid);
+  const [values, setValues] = useDraftField<V>(draft, 'values', initial, isValid);
   const [tried, setTried] = useState(false);
   const [submitError, setSubmitError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);

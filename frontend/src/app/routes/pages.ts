@@ -8,8 +8,8 @@ import { HomePage } from '@/features/home/HomePage';
 import { prefetchHome } from '@/features/home/prefetch';
 import { readJobsSearch } from '@/features/jobs/search';
 import { readSessionSearch, readStartAgainSearch } from '@/features/sessions/search';
-import { readStartLink } from '@/features/sessions/startLink';
-import { type Filled, readFilled } from '@/features/submit/link';
+import { readSubmitLink, type SubmitLink } from '@/features/submit/link';
+import { readStartLink } from '@/lib/startLink';
 import { signedInRoute } from './frame';
 import { lazyPage } from './lazyPage';
 
@@ -72,7 +72,7 @@ const benchmarksRoute = createRoute({
 
 /** `template`: the form's template; `from`: the job whose parameters are copied; `own`: a free
  * script; `imported`: filled in from a file; the rest is filled in by links. */
-interface SubmitSearch extends Filled {
+interface SubmitSearch extends SubmitLink {
   template?: string;
   from?: string;
   own?: true;
@@ -87,7 +87,7 @@ const submitRoute = createRoute({
     ...(typeof search.from === 'string' ? { from: search.from } : {}),
     ...(search.own === true ? { own: true } : {}),
     ...(search.imported === true ? { imported: true } : {}),
-    ...readFilled(search),
+    ...readSubmitLink(search),
   }),
   component: lazyPage(() => import('@/features/submit/SubmitPage'), 'SubmitPage'),
 });
@@ -142,11 +142,11 @@ const sharedRoute = createRoute({
 });
 
 /** The target of the page that nginx shows instead of a session that is not running. */
-const notRunningRoute = createRoute({
+const startAgainRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/start-again/$name',
   validateSearch: readStartAgainSearch,
-  component: lazyPage(() => import('@/features/sessions/NotRunningPage'), 'NotRunningPage'),
+  component: lazyPage(() => import('@/features/sessions/StartAgainPage'), 'StartAgainPage'),
 });
 
 const filesRoute = createRoute({
@@ -210,7 +210,7 @@ export const pages = [
   jobTensorboardRoute,
   sharedRoute,
   runningTensorboardRoute,
-  notRunningRoute,
+  startAgainRoute,
   filesRoute,
   glossaryRoute,
   clusterRoute,

@@ -10,8 +10,8 @@ import { Enrolment } from './Enrolment';
 import { logOut } from './logOut';
 import { RecoveryCodes } from './RecoveryCodes';
 
-/** The page for a user whose role requires a second factor that is not set up; until then nothing
- * else works. */
+/** The page that sets up the second factor of a user whose role requires one. They can't use other
+ * pages before. */
 export function EnrolPage() {
   const navigate = useNavigate();
   const [codes, setCodes] = useState<string[] | null>(null);

@@ -4,13 +4,13 @@ import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { errorMessage } from '@/api/problem';
 import { CodeField } from '@/features/login/CodeField';
-import { beginEnrolment, confirmEnrolment, formatSecret } from '@/features/login/secondFactor';
 import { useWithPassword } from '@/lib/reauth';
 import classes from '@/ui/AccountSection.module.css';
 import { Notice } from '@/ui/Notice';
 import { RecordForm } from '@/ui/RecordForm';
 import { Cancelled } from '@/ui/showError';
 import { useCodeForm } from './CodeForm';
+import { beginEnrolment, confirmEnrolment, formatSecret } from './secondFactor';
 
 interface Props {
   onCodes: (codes: string[]) => void;

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import { lostLogin } from '@/api/lostLogin';
 import type { LoggedIn } from '@/api/types';
 import { CodeStep } from '@/features/login/CodeStep';
-import { type Given, LoginForm } from '@/features/login/LoginForm';
+import { type Credentials, LoginForm } from '@/features/login/LoginForm';
 import { broadcastLogin, onOtherTabs, toLoginEvent } from '@/features/login/otherTabs';
 import { navigation } from '@/lib/navigation';
 import { notifyLogout } from '@/lib/onLogout';
@@ -28,10 +28,10 @@ export function LoginAgain() {
   }, [open]);
   useEffect(
     () =>
-      onOtherTabs((news) => {
-        if (news.kind === 'ended') void lostLogin.requestLogin();
-        if (news.kind !== 'logged-in') return;
-        if (news.username === username) resume(null);
+      onOtherTabs((event) => {
+        if (event.kind === 'ended') void lostLogin.requestLogin();
+        if (event.kind !== 'logged-in') return;
+        if (event.username === username) resume(null);
         else {
           // The page belongs to a user whose login has ended for good.
           notifyLogout();
@@ -81,7 +81,7 @@ function Steps({ username }: { username: string }) {
     else resume(password.current);
   };
 
-  const enterPassword = (user: LoggedIn, credentials: Given): void => {
+  const enterPassword = (user: LoggedIn, credentials: Credentials): void => {
     password.current = credentials.password;
     enter(user);
   };

@@ -6,7 +6,6 @@ import { useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { SecondFactor } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
-import { renewCodes, secondFactorQuery, turnOff } from '@/features/login/secondFactor';
 import { navigation } from '@/lib/navigation';
 import { useWithPassword } from '@/lib/reauth';
 import classes from '@/ui/AccountSection.module.css';
@@ -17,6 +16,7 @@ import { TryAgain } from '@/ui/TryAgain';
 import { CodeForm } from './CodeForm';
 import { Enrolment } from './Enrolment';
 import { RecoveryCodes } from './RecoveryCodes';
+import { renewRecoveryCodes, secondFactorQuery, turnOffSecondFactor } from './secondFactor';
 
 type Dialog = 'enrol' | 'renew' | 'off' | { codes: string[] } | null;
 
@@ -51,12 +51,12 @@ function Standing({ factor }: { factor: SecondFactor }) {
     void queries.invalidateQueries(secondFactorQuery);
   };
   const off = async (code: string): Promise<void> => {
-    await withPassword(() => turnOff(code));
+    await withPassword(() => turnOffSecondFactor(code));
     if (factor.required) await navigation().goToLogin('/account/second-factor');
     else close();
   };
   const renew = async (code: string): Promise<void> => {
-    setDialog({ codes: await withPassword(() => renewCodes(code)) });
+    setDialog({ codes: await withPassword(() => renewRecoveryCodes(code)) });
   };
 
   return (

@@ -3,10 +3,10 @@ import { Trans } from '@lingui/react/macro';
 import { Checkbox, Textarea, TextInput } from '@mantine/core';
 import { ApiError } from '@/api/problem';
 import type { AdminAnnouncement } from '@/api/types';
-import { conflictNotice } from '@/features/admin/conflictNotice';
 import { useFormDraft } from '@/lib/useFormDraft';
 import type { Level } from '@/live/types';
 import { ChoiceCard } from '@/ui/ChoiceCard';
+import { conflictNotice } from '@/ui/conflictNotice';
 import { DateField } from '@/ui/DateField';
 import { RecordForm } from '@/ui/RecordForm';
 import { type Form, useRecordForm } from '@/ui/useRecordForm';
@@ -14,7 +14,6 @@ import { AnnouncementCard } from './AnnouncementCard';
 import classes from './Announcements.module.css';
 import {
   changedFields,
-  draftOf,
   type EditedValues,
   formErrors,
   isEditedValues,
@@ -22,7 +21,8 @@ import {
   MAX_TITLE,
   newValues,
   rebase,
-  toBody,
+  toAnnouncementRequest,
+  toAnnouncementValues,
 } from './form';
 import { announce, editAnnouncement, freshAnnouncement } from './queries';
 
@@ -41,12 +41,12 @@ export function AnnouncementForm({ before, onDone }: Props) {
     isValid: isEditedValues,
     initial: (): EditedValues => ({
       base: before,
-      ...(before === null ? newValues() : draftOf(before)),
+      ...(before === null ? newValues() : toAnnouncementValues(before)),
     }),
     fields: FIELDS,
     check: formErrors,
     save: async ({ base, ...values }) => {
-      if (base === null) return announce(toBody(values));
+      if (base === null) return announce(toAnnouncementRequest(values));
       const body = changedFields(base, values);
       if (Object.keys(body).length > 0) await editAnnouncement(base.id, base.version, body);
     },

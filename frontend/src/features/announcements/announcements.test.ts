@@ -11,11 +11,11 @@ import {
 import {
   type Announcement,
   changedFields,
-  draftOf,
   formErrors,
   newValues,
   rebase,
-  toBody,
+  toAnnouncementRequest,
+  toAnnouncementValues,
   toField,
 } from './form';
 
@@ -107,20 +107,20 @@ describe('the form', () => {
   });
 
   it('starts now and has no end unless one is given', () => {
-    expect(toBody({ ...newValues(), title: ' x ' })).toEqual({
+    expect(toAnnouncementRequest({ ...newValues(), title: ' x ' })).toEqual({
       level: 'info',
       title: 'x',
       text: '',
       ends_at: null,
       public: false,
     });
-    const body = toBody({ ...newValues(), title: 'x', starts: '2026-11-22T06:00' });
+    const body = toAnnouncementRequest({ ...newValues(), title: 'x', starts: '2026-11-22T06:00' });
     expect(toField(body.starts_at ?? null)).toBe('2026-11-22T06:00');
   });
 
   it('keeps typed fields when another user has saved, and takes their other values', () => {
     const before = announcement('a');
-    const typed = { ...draftOf(before), title: 'mine' };
+    const typed = { ...toAnnouncementValues(before), title: 'mine' };
     const theirs = announcement('a', { title: 'theirs', text: 'theirs', level: 'critical' });
     expect(rebase(before, theirs, typed)).toMatchObject({
       title: 'mine',
@@ -134,7 +134,7 @@ describe('the form', () => {
       starts_at: '2026-11-22T05:00:31Z',
       ends_at: '2026-11-23T05:00:31Z',
     });
-    const values = draftOf(before);
+    const values = toAnnouncementValues(before);
     expect(changedFields(before, values)).toEqual({});
     expect(changedFields(before, { ...values, level: 'warning', ends: '' })).toEqual({
       level: 'warning',

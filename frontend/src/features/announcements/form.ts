@@ -19,7 +19,7 @@ export interface AnnouncementValues {
   public: boolean;
 }
 
-export interface Body {
+export interface AnnouncementRequest {
   level: Level;
   title: string;
   text: string;
@@ -41,18 +41,18 @@ export const LEVELS: Record<Level, { label: string; description: string }> = {
 export const MAX_TITLE = 200;
 
 /** The edited announcement, as it was when editing began. */
-export type Base = Announcement & { version: number };
+export type OriginalAnnouncement = Announcement & { version: number };
 
 /** The form's content; `base` is null for a new announcement. */
 export interface EditedValues extends AnnouncementValues {
-  base: Base | null;
+  base: OriginalAnnouncement | null;
 }
 
 const isLevel = isOneOf<Level>('info', 'warning', 'critical');
 
 export const isEditedValues = isLike<EditedValues>({
   base: orNull(
-    isLike<Base>({
+    isLike<OriginalAnnouncement>({
       id: isText,
       version: isNumber,
       level: isLevel,
@@ -88,7 +88,7 @@ export const newValues = (): AnnouncementValues => ({
   public: false,
 });
 
-export const draftOf = (announcement: Announcement): AnnouncementValues => ({
+export const toAnnouncementValues = (announcement: Announcement): AnnouncementValues => ({
   level: announcement.level,
   title: announcement.title,
   text: announcement.text,
@@ -101,10 +101,10 @@ function moment(field: string): string | null {
   return isMoment(field) ? new Date(field).toISOString() : null;
 }
 
-export type Errors = Partial<Record<'title' | 'starts_at' | 'ends_at', string>>;
+export type AnnouncementErrors = Partial<Record<'title' | 'starts_at' | 'ends_at', string>>;
 
-export function formErrors(values: AnnouncementValues): Errors {
-  const errors: Errors = {};
+export function formErrors(values: AnnouncementValues): AnnouncementErrors {
+  const errors: AnnouncementErrors = {};
   if (values.title.trim() === '') errors.title = t`Summarize it in a few words.`;
   const starts = values.starts === '' ? null : moment(values.starts);
   const ends = values.ends === '' ? null : moment(values.ends);
@@ -114,7 +114,7 @@ export function formErrors(values: AnnouncementValues): Errors {
 }
 
 /** Build the request for a new announcement. */
-export function toBody(values: AnnouncementValues): Body {
+export function toAnnouncementRequest(values: AnnouncementValues): AnnouncementRequest {
   const starts = values.starts === '' ? null : moment(values.starts);
   return {
     level: values.level,
@@ -130,8 +130,11 @@ export function toBody(values: AnnouncementValues): Body {
  * For an existing announcement, send only changed fields: the time field has whole minutes, and an
  * untouched time keeps its seconds.
  */
-export function changedFields(before: Announcement, values: AnnouncementValues): Partial<Body> {
-  const [old, body] = [draftOf(before), toBody(values)];
+export function changedFields(
+  before: Announcement,
+  values: AnnouncementValues,
+): Partial<AnnouncementRequest> {
+  const [old, body] = [toAnnouncementValues(before), toAnnouncementRequest(values)];
   return {
     ...(body.level !== before.level && { level: body.level }),
     ...(body.title !== before.title && { title: body.title }),
@@ -149,7 +152,7 @@ export function rebase(
   now: Announcement,
   values: AnnouncementValues,
 ): AnnouncementValues {
-  const [old, theirs] = [draftOf(before), draftOf(now)];
+  const [old, theirs] = [toAnnouncementValues(before), toAnnouncementValues(now)];
   const value = <K extends keyof AnnouncementValues>(field: K): AnnouncementValues[K] =>
     values[field] === old[field] ? theirs[field] : values[field];
   return {

@@ -2,7 +2,7 @@ import { infiniteQueryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { AdminAnnouncement } from '@/api/types';
 import { queryClient } from '@/lib/queries';
-import type { Body } from './form';
+import type { AnnouncementRequest } from './form';
 
 /** Other administrators edit too, and announcements start and end by the clock. */
 const REFRESH_MS = 30_000;
@@ -20,7 +20,7 @@ export const announcementsQuery = infiniteQueryOptions({
 const refetch = () => queryClient.invalidateQueries(announcementsQuery);
 const pathOf = (id: string) => ({ params: { path: { announcement_id: id } } });
 
-export async function announce(body: Body): Promise<void> {
+export async function announce(body: AnnouncementRequest): Promise<void> {
   await unwrap(api.POST('/api/v1/admin/announcements', { body }));
   await refetch();
 }
@@ -28,7 +28,7 @@ export async function announce(body: Body): Promise<void> {
 export async function editAnnouncement(
   id: string,
   version: number,
-  body: Partial<Body>,
+  body: Partial<AnnouncementRequest>,
 ): Promise<void> {
   await unwrap(
     api.PATCH('/api/v1/admin/announcements/{announcement_id}', {

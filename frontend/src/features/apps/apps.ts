@@ -33,14 +33,14 @@ export const appsQuery = (id: string) =>
     refetchInterval: ({ state }) => refetchMs(state.data?.items),
   });
 
-/** Return a list of apps with this one in the place of its earlier description. */
+/** Return the list of apps with this app updated. */
 export const withApp = (shown: { items: App[] }, app: App): { items: App[] } => ({
   items: shown.items.map((each) => (each.name === app.name ? app : each)),
 });
 
 const pathOf = (session_id: string, name: string) => ({ params: { path: { session_id, name } } });
 
-/** Start an app; with `replace` also in the place of one that runs with another input. */
+/** Start an app; with `replace`, one that runs with another input is stopped first. */
 export const startApp = (
   id: string,
   name: string,

@@ -41,13 +41,14 @@ export function groupByKind(actions: readonly Action[]): Kind[] {
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Format a value; an empty one is a dash. */
-export function valueText(value: unknown): string {
+export function auditValueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return value ? t`yes` : t`no`;
   if (typeof value === 'string' && MOMENT.test(value)) return utcTime(value);
-  if (Array.isArray(value)) return value.length === 0 ? '–' : joinWithCommas(value.map(valueText));
+  if (Array.isArray(value))
+    return value.length === 0 ? '–' : joinWithCommas(value.map(auditValueText));
   if (typeof value === 'object') {
-    const parts = Object.entries(value).map(([name, item]) => `${name}: ${valueText(item)}`);
+    const parts = Object.entries(value).map(([name, item]) => `${name}: ${auditValueText(item)}`);
     return parts.length === 0 ? '–' : joinWithCommas(parts);
   }
   return String(value);
@@ -71,7 +72,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Format a detail. An administrator's own reason is not translated. */
 function detailText(name: string, value: unknown): string {
   const isReason = name === 'why' && typeof value === 'string' && Object.hasOwn(REASONS, value);
-  return valueText(isReason ? REASONS[value] : value);
+  return auditValueText(isReason ? REASONS[value] : value);
 }
 
 export interface EventDetails {
@@ -89,8 +90,8 @@ export interface Line {
 export function toLines({ changes, detail }: EventDetails): Line[] {
   const changed = changes.map((change) => ({
     name: nameText(change.field),
-    old: valueText(change.old),
-    now: valueText(change.new),
+    old: auditValueText(change.old),
+    now: auditValueText(change.new),
   }));
   const fields = new Set(changes.map(({ field }) => field));
   const rest = Object.entries(detail).filter(([name]) => !fields.has(name));

@@ -24,7 +24,7 @@ export interface Line {
 export const keyOf = (labels: Labels): string =>
   JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-function gpusText({ gpus, gpu_type }: Pick<BenchmarkRun, 'gpu_type' | 'gpus'>): string {
+function gpuTypeText({ gpus, gpu_type }: Pick<BenchmarkRun, 'gpu_type' | 'gpus'>): string {
   if (gpus === 0) return t`no GPU`;
   const type = gpu_type ?? t`GPU of unknown type`;
   return gpus === 1 ? type : t`${gpus} × ${type}`;
@@ -32,7 +32,7 @@ function gpusText({ gpus, gpu_type }: Pick<BenchmarkRun, 'gpu_type' | 'gpus'>): 
 
 /** Describe the hardware: "v100", "2 × v100", "4 × v100 on 2 nodes", "no GPU". */
 export function hardwareText(on: Pick<BenchmarkRun, 'gpu_type' | 'gpus' | 'nodes'>): string {
-  const hardware = gpusText(on);
+  const hardware = gpuTypeText(on);
   return on.nodes > 1 ? t`${hardware} on ${{ nodes: on.nodes }} nodes` : hardware;
 }
 

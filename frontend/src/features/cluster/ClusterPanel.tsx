@@ -3,13 +3,17 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Suspense } from 'react';
+import { countText } from '@/lib/countText';
+import { isClusterKnown } from '@/live/isClusterKnown';
 import { useLive } from '@/live/store';
 import { Fold } from '@/ui/Fold';
 import { lazyPart } from '@/ui/lazyPart';
 import classes from './ClusterPanel.module.css';
 import { GpuTypeRow } from './GpuTypeRow';
 import { NodeSkeletons } from './NodeSkeletons';
-import { countText, FEW_NODES, isKnown } from './nodes';
+
+/** A larger cluster has no list of nodes in the panel. */
+const FEW_NODES = 8;
 
 const FewNodes = lazyPart(async () => (await import('./FewNodes')).FewNodes);
 
@@ -29,7 +33,7 @@ export function ClusterPanel() {
       </div>
       {cluster.gpus.length === 0 && (
         <p className={classes.none}>
-          {isKnown(cluster) ? t`This cluster has no GPUs.` : t`Slurm has not responded yet.`}
+          {isClusterKnown(cluster) ? t`This cluster has no GPUs.` : t`Slurm has not responded yet.`}
         </p>
       )}
       <ul className={classes.types}>

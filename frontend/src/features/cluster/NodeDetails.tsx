@@ -13,7 +13,13 @@ import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
-import { conditionLabel, cpusText, gpusText, memoryFreeText, reservationTitle } from './labels';
+import {
+  conditionLabel,
+  cpusFreeText,
+  memoryFreeText,
+  nodeGpusText,
+  reservationTitle,
+} from './labels';
 import { MyJobLink } from './MyJobLink';
 import { nodeQuery, reservationsQuery } from './queries';
 import { reservationsOf } from './timeline';
@@ -64,11 +70,11 @@ function Facts({ node }: { node: ClusterNode }) {
     <dl className={classes.facts}>
       {node.gpus.map((gpus) => (
         <Fact key={gpus.type} word="GPUs" name={t`GPUs`}>
-          {gpusText(gpus)}
+          {nodeGpusText(gpus)}
         </Fact>
       ))}
       <Fact word="CPUs" name={t`CPUs`}>
-        {node.takes_work ? cpusText(node) : String(node.cpus)}
+        {node.takes_work ? cpusFreeText(node) : String(node.cpus)}
       </Fact>
       <Fact word="Memory" name={t`Memory`}>
         {node.takes_work ? memoryFreeText(node) : memoryText(node.memory_gb)}

@@ -1,10 +1,11 @@
 import { plural, t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
 import type { Cluster } from '@/api/types';
+import { countText } from '@/lib/countText';
+import { nodesText } from '@/lib/resourceLabels';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Cluster.module.css';
-import { conditionLabel, nodesText } from './labels';
-import { countText } from './nodes';
+import { conditionLabel } from './labels';
 import { type ClusterSearch, CONDITIONS, NO_GPU, type Show, withChange } from './search';
 
 interface Props {
@@ -123,5 +124,5 @@ function StateSelect({ cluster, search, go }: Omit<Props, 'count'>) {
   );
 }
 
-/** Distinguishes the state "free" from what has free resources. */
+/** Prefix of the values that are states: the state "free" differs from the filter for free resources. */
 const STATE = 'state ';

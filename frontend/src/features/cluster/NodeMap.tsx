@@ -1,8 +1,9 @@
 import { Trans } from '@lingui/react/macro';
 import { Paper, VisuallyHidden } from '@mantine/core';
 import { type KeyboardEvent, type ReactNode, useMemo, useRef } from 'react';
+import { nodesText } from '@/lib/resourceLabels';
 import clusterClasses from './Cluster.module.css';
-import { countsText, hardwareText, nodesText } from './labels';
+import { countsText, nodeHardwareText } from './labels';
 import { NodeCanvas } from './NodeCanvas';
 import classes from './NodeMap.module.css';
 import { boxSize, countGpus, type Group, groupNodes, type MapNode } from './nodeMap';
@@ -98,9 +99,13 @@ function TileMap({ groups, nodes, chosen, choose }: MapProps) {
 function GroupOfNodes({ group, children }: { group: Group; children: ReactNode }) {
   const counts = useMemo(() => countGpus(group.nodes), [group]);
   return (
-    <Paper component="section" className={classes.group} aria-label={hardwareText(group.hardware)}>
+    <Paper
+      component="section"
+      className={classes.group}
+      aria-label={nodeHardwareText(group.hardware)}
+    >
       <h3 className={classes.made}>
-        <span>{hardwareText(group.hardware)}</span>
+        <span>{nodeHardwareText(group.hardware)}</span>
         <span className={classes.sum}>{nodesText(group.nodes.length)}</span>
         {counts.total > 0 && <span className={classes.sum}>{countsText(counts)}</span>}
       </h3>

@@ -6,11 +6,11 @@ import { useWindowed } from '@/features/files/useWindowed';
 import { Term } from '@/features/glossary/Term';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
+import { countText } from '@/lib/countText';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { conditionLabel, gpusShort, memoryCell } from './labels';
 import classes from './NodeTable.module.css';
-import { countText } from './nodes';
 import { type ClusterSearch, type Column, sortBy, withChange } from './search';
 import type { ClusterNode, NodePage } from './types';
 

@@ -3,11 +3,11 @@ import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { translateExact } from '@/i18n/translate';
+import { countText } from '@/lib/countText';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
 import { conditionLabel } from './labels';
-import { countText } from './nodes';
 import { type ClusterSearch, unfiltered, withChange } from './search';
 import type { ClusterNode, NodePage } from './types';
 

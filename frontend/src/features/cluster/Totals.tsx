@@ -2,10 +2,10 @@ import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import type { Cluster } from '@/api/types';
+import { countText } from '@/lib/countText';
 import classes from './Cluster.module.css';
 import { countsText, SQUARE_LABELS } from './labels';
 import { type Counts, SQUARES, sumCounts } from './nodeMap';
-import { countText } from './nodes';
 import { Swatch } from './Swatch';
 import type { NodeGpus } from './types';
 

@@ -3,8 +3,8 @@ import {
   conditionLabel,
   describeNode,
   gpusShort,
-  hardwareText,
   memoryCell,
+  nodeHardwareText,
   pendingPositions,
   reservationNodes,
   reservationSuggestion,
@@ -96,7 +96,7 @@ describe('the map', () => {
   it('groups nodes by hardware, GPUs first', () => {
     const groups = groupNodes(map.nodes);
     expect(groups.map((group) => names(group.nodes))).toEqual([['node1', 'node2'], ['node10']]);
-    expect(groups.map(({ hardware }) => hardwareText(hardware))).toEqual([
+    expect(groups.map(({ hardware }) => nodeHardwareText(hardware))).toEqual([
       '4 v100 GPUs, 32 CPUs, 128 GB',
       'no GPU, 32 CPUs, 128 GB',
     ]);

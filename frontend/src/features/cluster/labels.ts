@@ -1,12 +1,12 @@
 /** Labels of the cluster page. Pure. */
-import { plural, t } from '@lingui/core/macro';
+import { t } from '@lingui/core/macro';
 import { joinSentences, joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
-import { gpuText } from '@/lib/resourceLabels';
+import { countText } from '@/lib/countText';
+import { cpusText, gpuText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import type { StateLabel } from '@/ui/StateChip';
 import { type Counts, gpusOf, type MapNode, type Square } from './nodeMap';
-import { countText } from './nodes';
 import type {
   ClusterNode,
   Condition,
@@ -72,7 +72,7 @@ export function countsText(counts: Pick<Counts, Square>): string {
   return joinWithCommas(present.map((square) => COUNTED[square](countText(counts[square]))));
 }
 
-export const gpusText = (gpus: NodeGpus): string =>
+export const nodeGpusText = (gpus: NodeGpus): string =>
   t`${{ type: gpus.type }}: ${{ counts: countsText(gpus) }}`;
 
 /** Format a table cell: "2 of 4 free, 1 yours". */
@@ -83,7 +83,7 @@ export function gpusShort(gpus: NodeGpus): string {
     : t`${free} of ${total} ${type} free`;
 }
 
-export const cpusText = (node: Pick<ClusterNode, 'cpus' | 'cpus_free'>): string =>
+export const cpusFreeText = (node: Pick<ClusterNode, 'cpus' | 'cpus_free'>): string =>
   t`${{ free: node.cpus_free }} of ${{ total: node.cpus }} CPUs free`;
 
 type Memory = Pick<ClusterNode, 'memory_gb' | 'memory_free_gb'>;
@@ -101,28 +101,21 @@ export const memoryFreeText = (node: Memory): string =>
 /** Describe a node in one sentence, for screen readers. */
 export function describeNode(node: MapNode): string {
   const { name, hardware, cpusFree } = node;
-  const parts = gpusOf(node).map(gpusText);
+  const parts = gpusOf(node).map(nodeGpusText);
   const reason = translateExact(node.reason);
   if (reason) parts.unshift(reason);
   if (cpusFree !== null && parts.length === 0)
-    parts.push(cpusText({ cpus: hardware.cpus, cpus_free: cpusFree }));
+    parts.push(cpusFreeText({ cpus: hardware.cpus, cpus_free: cpusFree }));
   const condition = t`${name}: ${{ condition: conditionLabel(node).label }}.`;
   return joinSentences([condition, ...parts.map((part) => t`${part}.`)]);
 }
 
 /** Describe the hardware of a group of nodes: "4 v100 GPUs, 32 CPUs, 128 GB". */
-export function hardwareText({ gpus, cpus, memory_gb }: Hardware): string {
+export function nodeHardwareText({ gpus, cpus, memory_gb }: Hardware): string {
   const each = gpus.map(([gpu_type, count]) => gpuText({ gpus: count, gpu_type }));
   const all = each.length === 0 ? [t`no GPU`] : each;
-  return joinWithCommas([
-    ...all,
-    plural(cpus, { one: '# CPU', other: '# CPUs' }),
-    memoryText(memory_gb),
-  ]);
+  return joinWithCommas([...all, cpusText(cpus), memoryText(memory_gb)]);
 }
-
-export const nodesText = (number: number): string =>
-  plural(number, { one: '# node', other: '# nodes' });
 
 /** Format a position in the queue. It is approximate: backfill lets small jobs start earlier. */
 export function placeText({ place }: Pick<MyWaiting, 'place'>, queue: PartitionQueue): string {

@@ -1,7 +1,7 @@
 /** The table of a comparison: what runs have in common, and how they differ. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job, ResolvedResources } from '@/api/types';
-import { valueText } from '@/features/jobs/labels';
+import { parameterText } from '@/features/jobs/labels';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 import { gpuText } from '@/lib/resourceLabels';
@@ -52,7 +52,7 @@ function parameters(jobs: Job[]): Row[] {
   return namesOf(jobs.map((job) => job.parameters)).map((name) =>
     row(
       name,
-      jobs.map((job) => (name in job.parameters ? valueText(job.parameters[name]) : null)),
+      jobs.map((job) => (name in job.parameters ? parameterText(job.parameters[name]) : null)),
     ),
   );
 }

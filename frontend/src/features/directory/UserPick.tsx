@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { SERVER_SEARCH_MS } from '@/lib/typing';
 import { type PickProps, SearchPick } from '@/ui/SearchPick';
-import { nameOf } from './names';
+import { displayNameOf } from './names';
 import { userSearchQuery } from './queries';
 
 /** A field that searches users. */
@@ -15,7 +15,7 @@ export function UserPick(props: PickProps) {
     ...userSearchQuery(typed),
     placeholderData: keepPreviousData,
   });
-  const choices = data?.map((row) => ({ name: row.username, about: nameOf(row) }));
+  const choices = data?.map((row) => ({ name: row.username, about: displayNameOf(row) }));
   return (
     <SearchPick
       {...props}

@@ -8,6 +8,6 @@ type UserRow = Schemas['UserRow'];
 export const loginOf = (row: Pick<UserRow, 'username' | 'former_username'>): string =>
   row.former_username ?? row.username;
 
-export const nameOf = (
+export const displayNameOf = (
   user: Pick<UserRow, 'display_name' | 'username' | 'former_username'>,
 ): string => user.display_name || loginOf(user);

@@ -5,15 +5,15 @@ import { escapeInvisible } from '@/lib/escapeInvisible';
 import { Notice } from '@/ui/Notice';
 import { NotebookCells } from './NotebookCells';
 import classes from './Preview.module.css';
-import { nameOf } from './paths';
+import { fileNameOf } from './paths';
 import { imageAddress } from './queries';
-import type { At, Preview, Table } from './types';
+import type { FileLocation, Preview, Table } from './types';
 
 /** The beginning of a file. It is always shown as text or as an image, never as HTML. */
-export function Contents({ at, preview }: { at: At; preview: Preview }) {
+export function Contents({ location, preview }: { location: FileLocation; preview: Preview }) {
   return (
     <>
-      <Kind at={at} preview={preview} />
+      <Kind location={location} preview={preview} />
       {preview.truncated && (
         <p className={classes.quiet}>
           <Trans>Only the beginning is shown. Download the file to see the rest.</Trans>
@@ -23,7 +23,7 @@ export function Contents({ at, preview }: { at: At; preview: Preview }) {
   );
 }
 
-function Kind({ at, preview }: { at: At; preview: Preview }) {
+function Kind({ location, preview }: { location: FileLocation; preview: Preview }) {
   const { kind, text, table, notebook } = preview;
   if (kind === 'empty')
     return (
@@ -31,7 +31,7 @@ function Kind({ at, preview }: { at: At; preview: Preview }) {
         <Trans>This file is empty.</Trans>
       </p>
     );
-  if (kind === 'image') return <Image at={at} version={preview.version} />;
+  if (kind === 'image') return <Image location={location} version={preview.version} />;
   if (kind === 'csv' && table) return <Rows table={table} />;
   if (kind === 'notebook' && notebook) return <NotebookCells notebook={notebook} />;
   if (text !== null && text !== undefined) return <Plain text={text} />;
@@ -52,7 +52,7 @@ export function Plain({ text, className = '' }: { text: string; className?: stri
   );
 }
 
-function Image({ at, version }: { at: At; version: string }) {
+function Image({ location, version }: { location: FileLocation; version: string }) {
   const [broken, setBroken] = useState(false);
   if (broken)
     return (
@@ -63,8 +63,8 @@ function Image({ at, version }: { at: At; version: string }) {
   return (
     <img
       className={classes.image}
-      src={imageAddress(at, version)}
-      alt={escapeInvisible(nameOf(at.path))}
+      src={imageAddress(location, version)}
+      alt={escapeInvisible(fileNameOf(location.path))}
       onError={() => setBroken(true)}
     />
   );
@@ -77,18 +77,18 @@ function Rows({ table }: { table: Table }) {
       <table>
         <thead>
           <tr>
-            {table.columns.map((column, at) => (
+            {table.columns.map((column, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: columns may have the same name
-              <th key={at} scope="col">
+              <th key={index} scope="col">
                 {column}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {table.rows.map((row, at) => (
+          {table.rows.map((row, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: rows never change their places
-            <tr key={at}>
+            <tr key={index}>
               {row.map((value, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: cells never change their places
                 <td key={column}>{value}</td>

@@ -9,7 +9,7 @@ import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
 import { showError } from '@/ui/showError';
 import { makeFolder, move, remove } from './actions';
 import { MoveForm } from './MoveForm';
-import { folderOf, join, nameOf, nameProblem, stemLength } from './paths';
+import { fileNameOf, folderOf, join, nameProblem, stemLength } from './paths';
 import type { Entry, Root, Roots } from './types';
 
 /** The open dialog and its subject. */
@@ -130,7 +130,7 @@ interface ForeverProps {
 /** The dialog of permanent deletion, for roots without a trash. */
 function PermanentDeletion({ root, paths, close, done }: ForeverProps) {
   const [first = ''] = paths;
-  const name = escapeInvisible(nameOf(first));
+  const name = escapeInvisible(fileNameOf(first));
   const count = paths.length;
   const deleteAll = async (): Promise<void> => {
     const { failed } = await remove(root, paths, true);
@@ -141,7 +141,7 @@ function PermanentDeletion({ root, paths, close, done }: ForeverProps) {
         new ApiError(
           409,
           'not-deleted',
-          t`${{ name: escapeInvisible(nameOf(problem.path)) }}: ${{ reason: translate(problem.error.detail) }}`,
+          t`${{ name: escapeInvisible(fileNameOf(problem.path)) }}: ${{ reason: translate(problem.error.detail) }}`,
         ),
       );
   };

@@ -7,7 +7,7 @@ import { Contents } from './Contents';
 import classes from './Preview.module.css';
 import { entryQuery, previewQuery, rootsQuery } from './queries';
 import { searchForFile } from './search';
-import { type At, isFile } from './types';
+import { type FileLocation, isFile } from './types';
 
 /** The content of a file at a path on the cluster, with a link to it in Files. Files outside the roots
  * of Files, and folders, are not shown. */
@@ -22,16 +22,16 @@ export function FilePreview({ path }: { path: string }) {
       <Link to="/files" search={search} preload={false}>
         <code>{path}</code>
       </Link>
-      <Inside at={{ root, path: folder === undefined ? show : `${folder}/${show}` }} />
+      <Inside location={{ root, path: folder === undefined ? show : `${folder}/${show}` }} />
     </>
   );
 }
 
-function Inside({ at }: { at: At }) {
-  const found = useQuery(entryQuery(at));
+function Inside({ location }: { location: FileLocation }) {
+  const found = useQuery(entryQuery(location));
   const entry = found.data;
   const shown = entry !== undefined && isFile(entry) && entry.readable;
-  const preview = useQuery({ ...previewQuery(at, entry?.version ?? ''), enabled: shown });
+  const preview = useQuery({ ...previewQuery(location, entry?.version ?? ''), enabled: shown });
   const error = found.error ?? preview.error;
   if (error instanceof ApiError && error.status === 404)
     return (
@@ -46,5 +46,7 @@ function Inside({ at }: { at: At }) {
         onRetry={() => void (found.error ? found.refetch() : preview.refetch())}
       />
     );
-  return preview.data === undefined ? null : <Contents at={at} preview={preview.data} />;
+  return preview.data === undefined ? null : (
+    <Contents location={location} preview={preview.data} />
+  );
 }

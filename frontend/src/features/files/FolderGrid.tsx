@@ -11,7 +11,7 @@ import { Time } from '@/ui/Time';
 import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
 import { EXACT, type FilesSearch, goTo, type Sort, sortBy } from './search';
-import { all, extend, moveTo, none, type Selection, toggle } from './selection';
+import { deselectAll, extend, moveTo, type Selection, selectAll, toggle } from './selection';
 import { type Entry, isFolder } from './types';
 import { scrollToRow, useWindowed } from './useWindowed';
 
@@ -68,7 +68,9 @@ export function FolderGrid(props: Props) {
               type="checkbox"
               aria-label={t`Select all`}
               checked={chosenAll}
-              onChange={() => select(chosenAll ? none(selection) : all(selection, entries))}
+              onChange={() =>
+                select(chosenAll ? deselectAll(selection) : selectAll(selection, entries))
+              }
             />
           </div>
           <Head column="name" search={props.search}>
@@ -84,8 +86,8 @@ export function FolderGrid(props: Props) {
       </div>
       <div role="rowgroup" ref={body}>
         <div role="presentation" style={{ height: `${from * ROW_REM}rem` }} />
-        {entries.slice(from, to).map((entry, at) => (
-          <Row key={entry.path} entry={entry} row={from + at} {...props} />
+        {entries.slice(from, to).map((entry, index) => (
+          <Row key={entry.path} entry={entry} row={from + index} {...props} />
         ))}
         <div role="presentation" style={{ height: `${(entries.length - to) * ROW_REM}rem` }} />
       </div>
@@ -122,8 +124,9 @@ function useKeys(props: Props, body: { current: HTMLElement | null }) {
     // checkboxes and headings handle their own keys
     if (event.target !== event.currentTarget) return;
     if (event.key === ' ') select(toggle(selection, entries, active));
-    else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) select(all(selection, entries));
-    else if (event.key === 'Escape') select(none(selection));
+    else if (event.key === 'a' && (event.ctrlKey || event.metaKey))
+      select(selectAll(selection, entries));
+    else if (event.key === 'Escape') select(deselectAll(selection));
     else if (event.key === 'Enter' && entry) acts.open(entry);
     else if (event.key === 'F2' && entry) acts.rename(entry);
     else if (event.key === 'Delete') acts.remove();

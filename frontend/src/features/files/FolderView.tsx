@@ -5,8 +5,8 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { errorMessage } from '@/api/problem';
-import { locale } from '@/i18n';
 import { translateExact } from '@/i18n/translate';
+import { countText } from '@/lib/countText';
 import { escapeInvisible } from '@/lib/escapeInvisible';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
@@ -17,14 +17,14 @@ import { type FileDialog, FileDialogs } from './FileDialogs';
 import classes from './Files.module.css';
 import { FolderGrid } from './FolderGrid';
 import { PreviewPane } from './PreviewPane';
-import { folderOf, join, nameOf } from './paths';
+import { fileNameOf, folderOf, join } from './paths';
 import { folderQuery } from './queries';
 import { type FilesSearch, goTo, withPreview } from './search';
-import { NOTHING, none, type Selection } from './selection';
+import { deselectAll, NOTHING, type Selection } from './selection';
 import { Toolbar } from './Toolbar';
 import { type Entry, isFolder, type Root, type Roots } from './types';
 import { useDeleting } from './useDeleting';
-import { useDrop } from './useDrop';
+import { useDropUpload } from './useDropUpload';
 
 /** A folder: its entries and the preview. Each folder has its own instance. */
 export function FolderView({ root, roots }: { root: Root; roots: Roots }) {
@@ -42,7 +42,7 @@ export function FolderView({ root, roots }: { root: Root; roots: Roots }) {
           <PreviewPane
             key={search.show}
             root={root}
-            at={{ root: root.name, path: join(path, search.show) }}
+            location={{ root: root.name, path: join(path, search.show) }}
             maxTextBytes={roots.max_text_bytes}
           />
         )}
@@ -94,8 +94,8 @@ function Listing(props: Props) {
   );
   const first = query.data?.pages[0];
   const writable = first?.writable ?? false;
-  const remove = useDeleting(root.name, setDialog, () => select(none));
-  const drop = useDrop(root.name, path, writable);
+  const remove = useDeleting(root.name, setDialog, () => select(deselectAll));
+  const drop = useDropUpload(root.name, path, writable);
   const go = (to: FilesSearch): void => void navigate({ to: '/files', search: to });
   const active = entries[selection.active];
   const targets = chosen.length > 0 || !active ? chosen : [active];
@@ -115,13 +115,13 @@ function Listing(props: Props) {
         <State {...props} query={query} count={entries.length} />
         {first?.real && <RealPlace real={first.real} search={search} />}
         {entries.length > 0 && (
-          <div className={classes.drop} data-label={t`Drop to upload here`} {...drop}>
+          <div {...drop}>
             <FolderGrid
               root={root.name}
               search={search}
               entries={entries}
               total={first?.total ?? entries.length}
-              label={path === '' ? translateExact(root.title) : escapeInvisible(nameOf(path))}
+              label={path === '' ? translateExact(root.title) : escapeInvisible(fileNameOf(path))}
               selection={selection}
               select={select}
               more={more}
@@ -140,7 +140,7 @@ function Listing(props: Props) {
           </div>
         )}
         {first && entries.length === 0 && (
-          <div className={classes.drop} data-label={t`Drop to upload here`} {...drop}>
+          <div {...drop}>
             <Empty search={search} writable={writable} />
           </div>
         )}
@@ -152,7 +152,7 @@ function Listing(props: Props) {
         root={root}
         roots={props.roots}
         path={path}
-        done={() => select(none)}
+        done={() => select(deselectAll)}
       />
     </>
   );
@@ -260,9 +260,9 @@ function Empty({ search, writable }: { search: FilesSearch; writable: boolean })
 function Foot({ query, count, chosen }: { query: FolderQuery; count: number; chosen: number }) {
   const total = query.data?.pages[0]?.total ?? 0;
   const entries = plural(total, { one: '# entry', other: '# entries' });
-  const shown = count.toLocaleString(locale());
+  const shown = countText(count);
   const listed = count < total ? t`${shown} of ${entries}` : entries;
-  const selected = chosen.toLocaleString(locale());
+  const selected = countText(chosen);
   return (
     <div className={classes.foot}>
       <span className={classes.quiet} role="status">

@@ -14,10 +14,10 @@ import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
 import { folderOf, isWithin, join } from './paths';
 import { subfoldersQuery } from './queries';
-import { type At, type Entry, isFolder, type Roots } from './types';
+import { type Entry, type FileLocation, isFolder, type Roots } from './types';
 
 interface Props {
-  from: At;
+  from: FileLocation;
   roots: Roots;
   entries: readonly Entry[];
   close: () => void;
@@ -26,7 +26,7 @@ interface Props {
 
 /** A form that selects a folder and moves the selected items there. */
 export function MoveForm({ from, roots, entries, close, done }: Props) {
-  const [to, setTo] = useState<At>(from);
+  const [to, setTo] = useState<FileLocation>(from);
   const [remaining, setRemaining] = useState(entries);
   const same = to.root === from.root && to.path === from.path;
   const into = remaining.find(
@@ -78,7 +78,7 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
           </Trans>
         )}
       </Text>
-      <Folders at={to} go={(path) => setTo({ root: to.root, path })} />
+      <Folders folder={to} go={(path) => setTo({ root: to.root, path })} />
       {into && (
         <Notice tone="warning">
           <Trans>A folder can't be moved into itself.</Trans>
@@ -101,16 +101,16 @@ const named = (entry: Entry, error: unknown): unknown =>
       )
     : error;
 
-function Folders({ at, go }: { at: At; go: (path: string) => void }) {
-  const { data, error, isPending, refetch } = useQuery(subfoldersQuery(at));
+function Folders({ folder, go }: { folder: FileLocation; go: (path: string) => void }) {
+  const { data, error, isPending, refetch } = useQuery(subfoldersQuery(folder));
   const folders = data?.items.filter(isFolder) ?? [];
   return (
     <>
       {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       <ul className={classes.pick} aria-label={t`Folders`}>
-        {at.path !== '' && (
+        {folder.path !== '' && (
           <li>
-            <UnstyledButton onClick={() => go(folderOf(at.path))}>
+            <UnstyledButton onClick={() => go(folderOf(folder.path))}>
               <Trans>↑ One folder up</Trans>
             </UnstyledButton>
           </li>

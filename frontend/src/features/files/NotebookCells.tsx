@@ -15,9 +15,9 @@ export function NotebookCells({ notebook }: { notebook: Notebook }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
     <section className={classes.cells} tabIndex={0} aria-label={t`Cells`}>
-      {notebook.cells.map((cell, at) => (
+      {notebook.cells.map((cell, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: cells never change their places
-        <CellView key={at} cell={cell} />
+        <CellView key={index} cell={cell} />
       ))}
     </section>
   );
@@ -36,9 +36,9 @@ function CellView({ cell }: { cell: Cell }) {
       {(cell.source !== '' || cell.kind === 'code') && (
         <Plain text={cell.source} className={cell.kind === 'code' ? '' : classes.wrap} />
       )}
-      {cell.outputs.map((output, at) => (
+      {cell.outputs.map((output, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: outputs never change their places
-        <Output key={at} output={output} />
+        <Output key={index} output={output} />
       ))}
     </div>
   );

@@ -14,22 +14,22 @@ import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
 import { Contents } from './Contents';
 import classes from './Preview.module.css';
-import { nameOf, onCluster } from './paths';
+import { fileNameOf, onCluster } from './paths';
 import { downloadAddress, entryQuery, previewQuery } from './queries';
 import { withPreview } from './search';
 import { TextEditor } from './TextEditor';
-import { type At, type Entry, isFile, type Root } from './types';
+import { type Entry, type FileLocation, isFile, type Root } from './types';
 import { fileDraft } from './useEditing';
 
 interface Props {
   root: Root;
-  at: At;
+  location: FileLocation;
   maxTextBytes: number;
 }
 
 /** The properties and the content of one file, beside the list. */
-export function PreviewPane({ root, at, maxTextBytes }: Props) {
-  const query = useQuery(entryQuery(at));
+export function PreviewPane({ root, location, maxTextBytes }: Props) {
+  const query = useQuery(entryQuery(location));
   const search = useSearch({ from: '/member/files' });
   const navigate = useNavigate();
   const heading = useRef<HTMLHeadingElement>(null);
@@ -52,7 +52,7 @@ export function PreviewPane({ root, at, maxTextBytes }: Props) {
       <div className={classes.top}>
         <div>
           <h2 className={classes.title} ref={heading} tabIndex={-1}>
-            {escapeInvisible(nameOf(at.path))}
+            {escapeInvisible(fileNameOf(location.path))}
           </h2>
           {entry && <Facts entry={entry} />}
         </div>
@@ -60,7 +60,9 @@ export function PreviewPane({ root, at, maxTextBytes }: Props) {
       </div>
       {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={200} mt="md" aria-label={t`Loading`} />}
-      {entry && <Inside root={root} at={at} entry={entry} maxTextBytes={maxTextBytes} />}
+      {entry && (
+        <Inside root={root} location={location} entry={entry} maxTextBytes={maxTextBytes} />
+      )}
     </Paper>
   );
 }
@@ -78,10 +80,10 @@ function Facts({ entry }: { entry: Entry }) {
   );
 }
 
-function Inside({ root, at, entry, maxTextBytes }: Props & { entry: Entry }) {
-  const [editing, edit] = useState(useHasDraft(fileDraft(at)));
+function Inside({ root, location, entry, maxTextBytes }: Props & { entry: Entry }) {
+  const [editing, edit] = useState(useHasDraft(fileDraft(location)));
   const query = useQuery({
-    ...previewQuery(at, entry.version),
+    ...previewQuery(location, entry.version),
     enabled: isFile(entry) && entry.readable && !editing,
   });
   if (!isFile(entry))
@@ -96,7 +98,7 @@ function Inside({ root, at, entry, maxTextBytes }: Props & { entry: Entry }) {
         <Trans>Its permissions don't let you read it.</Trans>
       </p>
     );
-  if (editing) return <TextEditor at={at} close={() => edit(false)} />;
+  if (editing) return <TextEditor location={location} close={() => edit(false)} />;
   const { data: preview, error } = query;
   const editable =
     preview !== undefined &&
@@ -107,7 +109,7 @@ function Inside({ root, at, entry, maxTextBytes }: Props & { entry: Entry }) {
   return (
     <>
       <div className={classes.acts}>
-        <Button component="a" href={downloadAddress(at)} download variant="default" size="sm">
+        <Button component="a" href={downloadAddress(location)} download variant="default" size="sm">
           <Trans>Download</Trans>
         </Button>
         {editable && (
@@ -115,11 +117,11 @@ function Inside({ root, at, entry, maxTextBytes }: Props & { entry: Entry }) {
             <Trans>Edit</Trans>
           </Button>
         )}
-        <OpenAsApp path={onCluster(root, at.path)} size="sm" />
+        <OpenAsApp path={onCluster(root, location.path)} size="sm" />
       </div>
       {error && <TryAgain error={errorMessage(error)} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={200} aria-label={t`Loading`} />}
-      {preview && <Contents at={at} preview={preview} />}
+      {preview && <Contents location={location} preview={preview} />}
     </>
   );
 }

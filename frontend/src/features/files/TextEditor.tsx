@@ -10,19 +10,19 @@ import { TryAgain } from '@/ui/TryAgain';
 import { readText } from './actions';
 import { Plain } from './Contents';
 import classes from './Preview.module.css';
-import type { At, FileText } from './types';
+import type { FileLocation, FileText } from './types';
 import { useEditing } from './useEditing';
 
 interface Props {
-  at: At;
+  location: FileLocation;
   close: () => void;
 }
 
 /** An editor for a small text file. */
-export function TextEditor({ at, close }: Props) {
+export function TextEditor({ location, close }: Props) {
   const query = useQuery({
-    queryKey: ['files', 'text', at.root, at.path],
-    queryFn: () => readText(at),
+    queryKey: ['files', 'text', location.root, location.path],
+    queryFn: () => readText(location),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     retry: false,
@@ -31,7 +31,9 @@ export function TextEditor({ at, close }: Props) {
   if (read)
     return (
       <RestartableForm>
-        {(startOver) => <Editor at={at} close={close} read={read} onStartOver={startOver} />}
+        {(startOver) => (
+          <Editor location={location} close={close} read={read} onStartOver={startOver} />
+        )}
       </RestartableForm>
     );
   if (query.error)
@@ -44,8 +46,8 @@ interface EditorProps extends Props {
   onStartOver: () => void;
 }
 
-function Editor({ at, close, read, onStartOver }: EditorProps) {
-  const editing = useEditing(at, read, close);
+function Editor({ location, close, read, onStartOver }: EditorProps) {
+  const editing = useEditing(location, read, close);
   const { edited, draft, busy, problem, theirs, changed, save, done } = editing;
   const keys = (event: KeyboardEvent): void => {
     if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return;

@@ -17,7 +17,7 @@ import { useReauthAction } from '@/ui/useReauthAction';
 import { emptyTrash, restore } from './actions';
 import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
-import { folderOf, nameOf } from './paths';
+import { fileNameOf, folderOf } from './paths';
 import { trashQuery } from './queries';
 import type { Root, TrashItem } from './types';
 
@@ -114,7 +114,7 @@ function Lines({ root, items, forever }: LinesProps) {
 
 function Line({ root, item, forever }: { root: Root; item: TrashItem; forever: () => void }) {
   const { busy, change } = useReauthAction();
-  const name = escapeInvisible(nameOf(item.path));
+  const name = escapeInvisible(fileNameOf(item.path));
   const folder = folderOf(item.path);
   const place = folder === '' ? translateExact(root.title) : escapeInvisible(folder);
   return (

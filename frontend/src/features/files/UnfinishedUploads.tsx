@@ -11,10 +11,10 @@ import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { cancelUpload } from './actions';
 import classes from './Files.module.css';
-import { folderOf, nameOf } from './paths';
+import { fileNameOf, folderOf } from './paths';
 import { uploadsQuery } from './queries';
 import type { Roots, Upload } from './types';
-import { type Item, resumeProblem } from './upload';
+import { resumeProblem, type UploadItem } from './upload';
 import { uploads } from './uploader';
 
 /** Uploads that were started in another tab or browser: they continue with the same file. */
@@ -66,7 +66,7 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
 }
 
 /** Return whether an item of this tab is this upload, also before the item's id is known. */
-const isOf = (item: Item, { id, root, path }: Upload): boolean =>
+const isOf = (item: UploadItem, { id, root, path }: Upload): boolean =>
   item.id === null ? item.root === root && item.path === path : item.id === id;
 
 interface LineProps {
@@ -75,7 +75,7 @@ interface LineProps {
   drop: () => void;
 }
 
-const shownName = (upload: Upload): string => escapeInvisible(nameOf(upload.path));
+const shownName = (upload: Upload): string => escapeInvisible(fileNameOf(upload.path));
 
 function Line({ upload, roots, drop }: LineProps) {
   const [problem, setProblem] = useState<string | null>(null);

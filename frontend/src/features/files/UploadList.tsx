@@ -5,8 +5,8 @@ import { useSyncExternalStore } from 'react';
 import { escapeInvisible } from '@/lib/escapeInvisible';
 import { sizeText } from '@/lib/sizes';
 import classes from './Files.module.css';
-import { folderOf, join, nameOf } from './paths';
-import { type Item, isOver, percentOf, suggestFreeName, type UploadState } from './upload';
+import { fileNameOf, folderOf, join } from './paths';
+import { isOver, percentOf, suggestFreeName, type UploadItem, type UploadState } from './upload';
 import { uploads } from './uploader';
 
 /** The uploads of this tab. */
@@ -50,11 +50,11 @@ const STATE_LABELS: Record<UploadState, string> = {
 };
 
 /** Describe an upload's state, including whether a paused one continues by itself. */
-const stateText = ({ state, waitsForNetwork }: Item): string =>
+const stateText = ({ state, waitsForNetwork }: UploadItem): string =>
   state === 'paused' && waitsForNetwork ? t`continues automatically` : STATE_LABELS[state];
 
-function Line({ item }: { item: Item }) {
-  const name = escapeInvisible(nameOf(item.path));
+function Line({ item }: { item: UploadItem }) {
+  const name = escapeInvisible(fileNameOf(item.path));
   const percent = percentOf(item);
   const words = item.state === 'sending' ? t`${percent} %` : stateText(item);
   const reason = item.state === 'asking' ? null : item.message;
@@ -74,7 +74,7 @@ function Line({ item }: { item: Item }) {
   );
 }
 
-function Acts({ item, name }: { item: Item; name: string }) {
+function Acts({ item, name }: { item: UploadItem; name: string }) {
   const actionButton = (label: string, event: Parameters<typeof uploads.dispatch>[1]) => (
     <Button
       variant="default"
@@ -87,7 +87,7 @@ function Acts({ item, name }: { item: Item; name: string }) {
   );
   if (isOver(item)) return null;
   const { state, path } = item;
-  const other = suggestFreeName(nameOf(path));
+  const other = suggestFreeName(fileNameOf(path));
   return (
     <div className={classes.acts}>
       {state === 'asking' && item.replaceable && actionButton(t`Replace`, { type: 'replace' })}

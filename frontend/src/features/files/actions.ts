@@ -15,14 +15,14 @@ import {
   trashKey,
   UPLOADS_KEY,
 } from './queries';
-import type { At, Entry, FolderPage, Problem, TextIn } from './types';
+import type { Entry, FileLocation, FolderPage, Problem, TextIn } from './types';
 
 const FEW_PAGES = 2;
 /** the API's limit of paths or ids per request */
 const AT_ONCE = 200;
 
 /** Refetch a folder. Of a list with several pages, refetch only the first. */
-export function refresh(folder: At): void {
+export function refresh(folder: FileLocation): void {
   for (const [key, data] of queryClient.getQueriesData<InfiniteData<FolderPage, string | null>>({
     queryKey: folderKey(folder),
   })) {
@@ -42,7 +42,7 @@ function invalidateSpace(): void {
   void queryClient.invalidateQueries({ queryKey: SPACE_KEY });
 }
 
-export async function makeFolder({ root, path }: At): Promise<Entry> {
+export async function makeFolder({ root, path }: FileLocation): Promise<Entry> {
   const created = await unwrap(
     api.POST('/api/v1/files/folders', { body: { root, path, parents: false } }),
   );
@@ -50,7 +50,11 @@ export async function makeFolder({ root, path }: At): Promise<Entry> {
   return created;
 }
 
-export async function move(from: At, to: At, overwrite = false): Promise<Entry> {
+export async function move(
+  from: FileLocation,
+  to: FileLocation,
+  overwrite = false,
+): Promise<Entry> {
   const moved = await unwrap(
     api.POST('/api/v1/files/move', {
       body: { root: from.root, path: from.path, to_root: to.root, to_path: to.path, overwrite },
@@ -123,7 +127,7 @@ export async function emptyTrash(root: string, ids: readonly string[] | null): P
   }
 }
 
-export const readText = ({ root, path }: At) =>
+export const readText = ({ root, path }: FileLocation) =>
   unwrap(api.GET('/api/v1/files/text', { params: { query: { root, path } } }));
 
 export async function saveText(body: TextIn): Promise<Entry> {

@@ -3,7 +3,7 @@ import { t } from '@lingui/core/macro';
 import { ApiError } from '@/api/problem';
 import { makeFolder } from './actions';
 import { folderOf, join } from './paths';
-import type { At } from './types';
+import type { FileLocation } from './types';
 import { uploads } from './uploader';
 
 /** Above this, users should pack the files into one archive: each file takes its own requests. */
@@ -63,7 +63,10 @@ export async function collectDropped(
 }
 
 /** Create the missing folders, and upload the files into them. */
-export async function uploadDropped(into: At, { folders, files }: DroppedItems): Promise<void> {
+export async function uploadDropped(
+  into: FileLocation,
+  { folders, files }: DroppedItems,
+): Promise<void> {
   for (const path of folders)
     await makeFolder({ root: into.root, path: join(into.path, path) }).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.slug !== 'file-exists') throw error;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { forField, forFile, lineEnds } from './lines';
-import { folderOf, isWithin, join, nameOf, nameProblem, stemLength, steps } from './paths';
+import { fileNameOf, folderOf, isWithin, join, nameProblem, stemLength, steps } from './paths';
 import {
   goTo,
   readFilesSearch,
@@ -9,7 +9,7 @@ import {
   sortBy,
   withPreview,
 } from './search';
-import { all, extend, moveTo, NOTHING, toggle } from './selection';
+import { extend, moveTo, NOTHING, selectAll, toggle } from './selection';
 import { roomOf } from './sizes';
 import type { Space } from './types';
 
@@ -17,8 +17,8 @@ describe('paths', () => {
   it('are joined and split', () => {
     expect(join('', 'a')).toBe('a');
     expect(join('a/b', 'c')).toBe('a/b/c');
-    expect(nameOf('a/b/c')).toBe('c');
-    expect(nameOf('c')).toBe('c');
+    expect(fileNameOf('a/b/c')).toBe('c');
+    expect(fileNameOf('c')).toBe('c');
     expect(folderOf('a/b/c')).toBe('a/b');
     expect(folderOf('c')).toBe('');
     expect(folderOf('')).toBe('');
@@ -158,7 +158,7 @@ describe('the selection', () => {
     expect([...range.paths]).toEqual(['b', 'c', 'd']);
     expect(range.anchor).toBe(1);
     expect([...toggle(range, rows, 2).paths]).toEqual(['b', 'd']);
-    expect(all(NOTHING, rows).paths.size).toBe(4);
+    expect(selectAll(NOTHING, rows).paths.size).toBe(4);
   });
 
   it('stays inside the list', () => {

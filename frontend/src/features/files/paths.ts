@@ -4,7 +4,7 @@ import { t } from '@lingui/core/macro';
 export const join = (folder: string, name: string): string =>
   folder === '' ? name : `${folder}/${name}`;
 
-export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+export const fileNameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /** Return the parent folder; the root's is the root. */
 export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
@@ -16,7 +16,7 @@ export const onCluster = (root: { path: string }, path: string): string =>
 /** Return each folder of a path, the outermost first, without the root. */
 export function steps(path: string): { name: string; path: string }[] {
   const names = path.split('/').filter((name) => name !== '');
-  return names.map((name, at) => ({ name, path: names.slice(0, at + 1).join('/') }));
+  return names.map((name, index) => ({ name, path: names.slice(0, index + 1).join('/') }));
 }
 
 /** Return whether `path` is `folder` or lies in it. */

@@ -3,14 +3,16 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import type { Sort } from './search';
-import type { At } from './types';
+import type { FileLocation } from './types';
 
 export const FILES_KEY = ['files'] as const;
 export const ROOTS_KEY = [...FILES_KEY, 'roots'] as const;
 export const SPACE_KEY = [...FILES_KEY, 'space'] as const;
 export const UPLOADS_KEY = [...FILES_KEY, 'uploads'] as const;
-export const folderKey = ({ root, path }: At) => [...FILES_KEY, 'folder', root, path] as const;
-export const entryKey = ({ root, path }: At) => [...FILES_KEY, 'entry', root, path] as const;
+export const folderKey = ({ root, path }: FileLocation) =>
+  [...FILES_KEY, 'folder', root, path] as const;
+export const entryKey = ({ root, path }: FileLocation) =>
+  [...FILES_KEY, 'entry', root, path] as const;
 export const trashKey = (root: string) => [...FILES_KEY, 'trash', root] as const;
 
 const PAGE = 500;
@@ -39,7 +41,7 @@ export interface FolderOptions {
   q: string;
 }
 
-export const folderQuery = ({ root, path }: At, options: FolderOptions) =>
+export const folderQuery = ({ root, path }: FileLocation, options: FolderOptions) =>
   infiniteQueryOptions({
     queryKey: [...folderKey({ root, path }), options],
     queryFn: ({ pageParam, signal }) =>
@@ -58,7 +60,7 @@ export const folderQuery = ({ root, path }: At, options: FolderOptions) =>
   });
 
 /** A query for the first folders inside a folder, to select a target. */
-export const subfoldersQuery = ({ root, path }: At) =>
+export const subfoldersQuery = ({ root, path }: FileLocation) =>
   queryOptions({
     queryKey: [...folderKey({ root, path }), 'folders'],
     queryFn: ({ signal }) =>
@@ -67,7 +69,7 @@ export const subfoldersQuery = ({ root, path }: At) =>
     staleTime: 0,
   });
 
-export const previewQuery = ({ root, path }: At, version: string) =>
+export const previewQuery = ({ root, path }: FileLocation, version: string) =>
   queryOptions({
     queryKey: [...FILES_KEY, 'preview', root, path, version],
     queryFn: ({ signal }) =>
@@ -75,7 +77,7 @@ export const previewQuery = ({ root, path }: At, version: string) =>
     retry: onceMore,
   });
 
-export const entryQuery = ({ root, path }: At) =>
+export const entryQuery = ({ root, path }: FileLocation) =>
   queryOptions({
     queryKey: entryKey({ root, path }),
     queryFn: ({ signal }) =>
@@ -102,14 +104,17 @@ export const uploadsQuery = queryOptions({
 });
 
 /** Return an address that the browser loads by itself. */
-export const imageAddress = ({ root, path }: At, version: string): string =>
+export const imageAddress = ({ root, path }: FileLocation, version: string): string =>
   `/api/v1/files/image?${new URLSearchParams({ root, path, v: version })}`;
 
-export const downloadAddress = ({ root, path }: At): string =>
+export const downloadAddress = ({ root, path }: FileLocation): string =>
   `/api/v1/files/download?${new URLSearchParams({ root, path })}`;
 
 /** Return the address of a zip of some entries of a folder, or of all if `names` is empty. */
-export function archiveAddress({ root, path }: At, names: readonly string[] = []): string {
+export function archiveAddress(
+  { root, path }: FileLocation,
+  names: readonly string[] = [],
+): string {
   const query = new URLSearchParams({ root, path, format: 'zip' });
   for (const name of names) query.append('name', name);
   return `/api/v1/files/archive?${query}`;

@@ -11,40 +11,46 @@ export interface Selection {
 
 export const NOTHING: Selection = { paths: new Set(), active: -1, anchor: -1 };
 
-interface Rowed {
+interface Row {
   path: string;
 }
 
-const within = (row: number, rows: readonly Rowed[]): number =>
+const within = (row: number, rows: readonly Row[]): number =>
   Math.max(0, Math.min(rows.length - 1, row));
 
 /** Make the row active without selecting it. */
-export function moveTo(now: Selection, rows: readonly Rowed[], row: number): Selection {
+export function moveTo(selection: Selection, rows: readonly Row[], row: number): Selection {
   const active = within(row, rows);
-  return { ...now, active, anchor: active };
+  return { ...selection, active, anchor: active };
 }
 
-export function toggle(now: Selection, rows: readonly Rowed[], row: number): Selection {
+/** Select an entry, or deselect it. */
+export function toggle(selection: Selection, rows: readonly Row[], row: number): Selection {
   const entry = rows[row];
-  if (!entry) return now;
-  const paths = new Set(now.paths);
+  if (!entry) return selection;
+  const paths = new Set(selection.paths);
   if (!paths.delete(entry.path)) paths.add(entry.path);
   return { paths, active: row, anchor: row };
 }
 
 /** Select the range from the anchor to this row, in addition to the earlier selection. */
-export function extend(now: Selection, rows: readonly Rowed[], row: number): Selection {
+export function extend(selection: Selection, rows: readonly Row[], row: number): Selection {
   const active = within(row, rows);
-  const anchor = now.anchor < 0 ? active : now.anchor;
+  const anchor = selection.anchor < 0 ? active : selection.anchor;
   const [from, to] = anchor < active ? [anchor, active] : [active, anchor];
-  const paths = new Set(now.paths);
+  const paths = new Set(selection.paths);
   for (const entry of rows.slice(from, to + 1)) paths.add(entry.path);
   return { paths, active, anchor };
 }
 
-export const all = (now: Selection, rows: readonly Rowed[]): Selection => ({
-  ...now,
+/** Select all entries. */
+export const selectAll = (selection: Selection, rows: readonly Row[]): Selection => ({
+  ...selection,
   paths: new Set(rows.map(({ path }) => path)),
 });
 
-export const none = (now: Selection): Selection => ({ ...now, paths: new Set() });
+/** Deselect all entries; the active row stays. */
+export const deselectAll = (selection: Selection): Selection => ({
+  ...selection,
+  paths: new Set(),
+});

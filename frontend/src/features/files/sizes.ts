@@ -1,6 +1,6 @@
 /** The storage of a root as text and in percent. Pure. */
 import { t } from '@lingui/core/macro';
-import { locale } from '@/i18n';
+import { countText } from '@/lib/countText';
 import { sizeText } from '@/lib/sizes';
 import type { Space } from './types';
 
@@ -73,8 +73,6 @@ function quotaRoom(quota: NonNullable<Space['quota']>): Measure | null {
     );
   return measures.toSorted((measure, other) => other.percent - measure.percent)[0] ?? null;
 }
-
-const countText = (count: number): string => count.toLocaleString(locale());
 
 function measureOf(used: number, most: number, text: string): Measure {
   const percent = most > 0 ? Math.min(100, Math.floor((used / most) * 100)) : 100;

@@ -21,7 +21,7 @@ export type Upload = Schemas['UploadOut'];
 export type Problem = Schemas['ProblemOut'];
 
 /** A root with the relative path of a folder or file in it, without a leading "/". */
-export interface At {
+export interface FileLocation {
   root: string;
   path: string;
 }

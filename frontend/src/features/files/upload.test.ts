@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   chunkOf,
-  type Event,
-  type Item,
   isMoving,
   newItem,
   percentOf,
@@ -12,12 +10,15 @@ import {
   type StartedUpload,
   step,
   suggestFreeName,
+  type UploadEvent,
+  type UploadItem,
 } from './upload';
 
-const following = (item: Item, ...events: Event[]): Item => events.reduce(step, item);
-const begun = (offset = 0): Event => ({ type: 'begun', id: 'u1', chunkBytes: 8, offset });
-const BEGIN: Event = { type: 'begin' };
-const fresh = (size = 20): Item => newItem(1, 'home', 'a/b.bin', size);
+const following = (item: UploadItem, ...events: UploadEvent[]): UploadItem =>
+  events.reduce(step, item);
+const begun = (offset = 0): UploadEvent => ({ type: 'begun', id: 'u1', chunkBytes: 8, offset });
+const BEGIN: UploadEvent = { type: 'begin' };
+const fresh = (size = 20): UploadItem => newItem(1, 'home', 'a/b.bin', size);
 
 describe('an upload', () => {
   it('sends chunk by chunk to its end', () => {
@@ -38,7 +39,7 @@ describe('an upload', () => {
   });
 
   it('asks before it replaces a file', () => {
-    const taken: Event = { type: 'taken', replaceable: true, message: 'taken' };
+    const taken: UploadEvent = { type: 'taken', replaceable: true, message: 'taken' };
     const asking = following(fresh(), BEGIN, taken);
     expect(asking).toMatchObject({ state: 'asking', replaceable: true });
     expect(following(asking, { type: 'replace' })).toMatchObject({

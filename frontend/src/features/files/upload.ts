@@ -18,7 +18,7 @@ export type UploadState =
   | 'failed'
   | 'gone';
 
-export interface Item {
+export interface UploadItem {
   /** known in this tab only */
   key: number;
   root: string;
@@ -49,7 +49,7 @@ export type StartedUpload = Pick<
   'id' | 'path' | 'size_bytes' | 'offset' | 'overwrite' | 'created_at'
 >;
 
-export type Event =
+export type UploadEvent =
   | { type: 'begin' }
   | { type: 'begun'; id: string; chunkBytes: number; offset: number }
   | { type: 'taken'; replaceable: boolean; message: string }
@@ -64,7 +64,7 @@ export type Event =
   | { type: 'fail'; message: string }
   | { type: 'cancel' };
 
-export function newItem(key: number, root: string, path: string, sizeBytes: number): Item {
+export function newItem(key: number, root: string, path: string, sizeBytes: number): UploadItem {
   return {
     key,
     root,
@@ -85,7 +85,7 @@ export function newItem(key: number, root: string, path: string, sizeBytes: numb
 
 /** Create an item that continues an upload of another tab, or an earlier one, at the portal's
  * offset. */
-export function resumedItem(key: number, upload: StartedUpload, root: string): Item {
+export function resumedItem(key: number, upload: StartedUpload, root: string): UploadItem {
   const { id, path, size_bytes: sizeBytes, offset, overwrite } = upload;
   return { ...newItem(key, root, path, sizeBytes), id, offset: offset ?? 0, overwrite };
 }
@@ -117,15 +117,15 @@ const extension = (name: string): string => {
 const OVER: ReadonlySet<UploadState> = new Set(['done', 'failed', 'gone']);
 const MOVING: ReadonlySet<UploadState> = new Set(['beginning', 'sending', 'finishing']);
 
-export const isOver = (item: Item): boolean => OVER.has(item.state);
+export const isOver = (item: UploadItem): boolean => OVER.has(item.state);
 /** Return whether the upload is in progress. */
-export const isMoving = (item: Item): boolean => MOVING.has(item.state);
+export const isMoving = (item: UploadItem): boolean => MOVING.has(item.state);
 
-const sendingState = (item: Item, offset: number): UploadState =>
+const sendingState = (item: UploadItem, offset: number): UploadState =>
   offset >= item.sizeBytes ? 'finishing' : 'sending';
 
 /** Return the item after the event. A late event (a response after "cancel") changes nothing. */
-export function step(item: Item, event: Event): Item {
+export function step(item: UploadItem, event: UploadEvent): UploadItem {
   if (event.type === 'cancel') return item.state === 'done' ? item : stop(item, 'gone', null);
   if (isOver(item)) return item;
   if (event.type === 'pause') return stop(item, 'paused', event.message);
@@ -137,14 +137,17 @@ export function step(item: Item, event: Event): Item {
   return advance(item, event);
 }
 
-function resolveConflict(item: Item, event: Extract<Event, { type: 'replace' | 'rename' }>): Item {
+function resolveConflict(
+  item: UploadItem,
+  event: Extract<UploadEvent, { type: 'replace' | 'rename' }>,
+): UploadItem {
   if (item.state !== 'asking') return item;
   return event.type === 'replace'
     ? { ...waiting(item), overwrite: true }
     : { ...waiting(item), path: event.path };
 }
 
-function advance(item: Item, event: Event): Item {
+function advance(item: UploadItem, event: UploadEvent): UploadItem {
   switch (event.type) {
     case 'begin':
       return item.state === 'waiting' ? { ...item, state: 'beginning', message: null } : item;
@@ -182,7 +185,7 @@ function advance(item: Item, event: Event): Item {
   }
 }
 
-const stop = (item: Item, state: UploadState, message: string | null): Item => ({
+const stop = (item: UploadItem, state: UploadState, message: string | null): UploadItem => ({
   ...item,
   state,
   message,
@@ -190,16 +193,16 @@ const stop = (item: Item, state: UploadState, message: string | null): Item => (
   waitsForNetwork: false,
 });
 
-const waiting = (item: Item): Item => stop(item, 'waiting', null);
+const waiting = (item: UploadItem): UploadItem => stop(item, 'waiting', null);
 
 /** Return the next chunk as [from, to) in bytes. */
-export const chunkOf = (item: Item): [number, number] => [
+export const chunkOf = (item: UploadItem): [number, number] => [
   item.offset,
   Math.min(item.sizeBytes, item.offset + item.chunkBytes),
 ];
 
 /** Return the percentage sent. */
-export function percentOf(item: Item): number {
+export function percentOf(item: UploadItem): number {
   if (item.state === 'done') return 100;
   if (item.sizeBytes === 0) return 0;
   const sent = Math.min(item.sizeBytes, item.offset + item.inFlight);
@@ -216,8 +219,8 @@ export const retryDelayMs = (tries: number): number =>
 /** Suggest a free name: "a (2).csv", then "a (3).csv". */
 export function suggestFreeName(name: string): string {
   const dot = name.lastIndexOf('.');
-  const at = dot > 0 ? dot : name.length;
-  const [stem, ending] = [name.slice(0, at), name.slice(at)];
+  const stemEnd = dot > 0 ? dot : name.length;
+  const [stem, ending] = [name.slice(0, stemEnd), name.slice(stemEnd)];
   const numbered = /^(.*) \((\d+)\)$/s.exec(stem);
   return numbered ? `${numbered[1]} (${Number(numbered[2]) + 1})${ending}` : `${stem} (2)${ending}`;
 }

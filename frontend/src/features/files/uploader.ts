@@ -13,8 +13,6 @@ import { entryKey, UPLOADS_KEY } from './queries';
 import { sendChunk } from './send';
 import {
   chunkOf,
-  type Event,
-  type Item,
   isMoving,
   isOver,
   newItem,
@@ -22,6 +20,8 @@ import {
   retryDelayMs,
   type StartedUpload,
   step,
+  type UploadEvent,
+  type UploadItem,
 } from './upload';
 
 const AT_ONCE = 2;
@@ -32,7 +32,7 @@ const aborts = new Map<number, () => void>();
 /** the current run of each item; resuming starts a new one */
 const runs = new Map<number, number>();
 const listeners = new Set<() => void>();
-let items: readonly Item[] = [];
+let items: readonly UploadItem[] = [];
 let owner: string | null = null;
 let nextKey = 1;
 let nextRun = 1;
@@ -42,7 +42,7 @@ export const uploads = {
     listeners.add(listener);
     return () => listeners.delete(listener);
   },
-  snapshot: (): readonly Item[] => items,
+  snapshot: (): readonly UploadItem[] => items,
   /** Drop the uploads of a previous user of this tab. */
   ownedBy(username: string): void {
     if (owner === username) return;
@@ -62,7 +62,7 @@ export const uploads = {
     return fresh.map(({ key }) => key);
   },
   /** Return an item once it has ended; undefined if it was removed, for example by a logout. */
-  ended(key: number): Promise<Item | undefined> {
+  ended(key: number): Promise<UploadItem | undefined> {
     return new Promise((resolve) => {
       const check = (): boolean => {
         const item = find(key);
@@ -84,7 +84,7 @@ export const uploads = {
     set([...items, item]);
     startWaiting();
   },
-  dispatch(key: number, event: Event): void {
+  dispatch(key: number, event: UploadEvent): void {
     const before = find(key);
     if (!before) return;
     apply(key, event);
@@ -101,16 +101,16 @@ export const uploads = {
 };
 
 /** states in which this tab no longer handles the item */
-const OVER_HERE: ReadonlySet<Item['state']> = new Set(['failed', 'gone']);
+const OVER_HERE: ReadonlySet<UploadItem['state']> = new Set(['failed', 'gone']);
 
-const find = (key: number): Item | undefined => items.find((item) => item.key === key);
+const find = (key: number): UploadItem | undefined => items.find((item) => item.key === key);
 
-function set(next: readonly Item[]): void {
+function set(next: readonly UploadItem[]): void {
   items = next;
   for (const listener of listeners) listener();
 }
 
-function apply(key: number, event: Event): Item | undefined {
+function apply(key: number, event: UploadEvent): UploadItem | undefined {
   set(items.map((item) => (item.key === key ? step(item, event) : item)));
   return find(key);
 }

@@ -8,7 +8,7 @@ import { showError } from '@/ui/showError';
 import { useReauthAction } from '@/ui/useReauthAction';
 import { remove, restore } from './actions';
 import type { FileDialog } from './FileDialogs';
-import { nameOf } from './paths';
+import { fileNameOf } from './paths';
 
 const NO_TRASH = 'urn:portal:no-trash';
 
@@ -43,7 +43,7 @@ export function useDeleting(
 
 function offerRestore(root: string, paths: readonly string[], ids: readonly string[]): void {
   const [first = ''] = paths;
-  const name = escapeInvisible(nameOf(first));
+  const name = escapeInvisible(fileNameOf(first));
   const count = paths.length;
   offerUndo(
     count === 1 ? (

@@ -6,10 +6,10 @@ import { useDraft } from '@/lib/useFormDraft';
 import { useUnsavedGuard } from '@/lib/useUnsavedGuard';
 import { readText, saveText } from './actions';
 import { forField, forFile, lineEnds } from './lines';
-import type { At, FileText, TextIn } from './types';
+import type { FileLocation, FileText, TextIn } from './types';
 
 /** Return the name of an edited file's draft. */
-export const fileDraft = ({ root, path }: At): string => `file ${root} ${path}`;
+export const fileDraft = ({ root, path }: FileLocation): string => `file ${root} ${path}`;
 
 interface Draft {
   text: string;
@@ -37,12 +37,12 @@ const isDraft = isLike<Draft>({
 });
 
 /** The text of a file being edited, and the version that another user has saved since. */
-export function useEditing(at: At, read: FileText, close: () => void) {
+export function useEditing(location: FileLocation, read: FileText, close: () => void) {
   const {
     value: edited,
     setValue: setEdited,
     draft,
-  } = useDraft(fileDraft(at), () => begin(read), isDraft);
+  } = useDraft(fileDraft(location), () => begin(read), isDraft);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const [theirs, setTheirs] = useState<FileText | null>(null);
@@ -61,12 +61,12 @@ export function useEditing(at: At, read: FileText, close: () => void) {
     try {
       const text = forFile(edited.text, edited.ends);
       const encoding = edited.encoding as TextIn['encoding'];
-      await saveText({ ...at, text, encoding, version });
+      await saveText({ ...location, text, encoding, version });
       done();
     } catch (error) {
       setProblem(error);
       if (error instanceof ApiError && error.slug === 'file-changed')
-        setTheirs(await readText(at).catch(() => null));
+        setTheirs(await readText(location).catch(() => null));
     } finally {
       setBusy(false);
     }

@@ -18,7 +18,7 @@ import { PageSkeleton } from '@/ui/PageSkeleton';
 import { TryAgain } from '@/ui/TryAgain';
 import { useReauthAction } from '@/ui/useReauthAction';
 import { deleteGroup, setManager, setMember } from './actions';
-import { groupEffects, sizeText } from './labels';
+import { groupEffects, memberCountText } from './labels';
 import { Members } from './Members';
 import { groupQuery } from './queries';
 import type { WholeGroup } from './types';
@@ -59,7 +59,7 @@ function Whole({ group }: { group: WholeGroup }) {
   const admin = mayChange(useMe());
   const why = translate(group.capabilities.missing.groups);
   const { name, gid } = group;
-  const size = sizeText(group.member_count);
+  const size = memberCountText(group.member_count);
   const about = groupEffects(group);
   const changing = admin && can(group.capabilities, 'groups');
   return (

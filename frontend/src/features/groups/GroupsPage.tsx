@@ -17,7 +17,7 @@ import { ListSkeleton } from '@/ui/ListSkeleton';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
 import { TryAgain } from '@/ui/TryAgain';
-import { groupEffects, sizeText } from './labels';
+import { groupEffects, memberCountText } from './labels';
 import { NewGroupDialog } from './NewGroupDialog';
 import { groupsQuery } from './queries';
 import type { GroupRow } from './types';
@@ -167,7 +167,7 @@ const COLUMNS: Column<GroupRow>[] = [
   {
     id: 'members',
     header: t`Members`,
-    cell: (group) => sizeText(group.member_count),
+    cell: (group) => memberCountText(group.member_count),
     beside: true,
   },
   {

@@ -11,7 +11,7 @@ import classes from '@/ui/DetailPage.module.css';
 import { PageSkeleton } from '@/ui/PageSkeleton';
 import { PageTitle } from '@/ui/PageTitle';
 import { TryAgain } from '@/ui/TryAgain';
-import { sizeText } from './labels';
+import { memberCountText } from './labels';
 import { Members } from './Members';
 import { ledGroupQuery } from './queries';
 
@@ -20,7 +20,7 @@ export function ManagedGroupPage() {
   const me = useMe();
   const { group } = useParams({ from: '/member/groups/$group' });
   const { data, error, refetch } = useQuery(ledGroupQuery(group));
-  const size = sizeText(data?.members.length ?? null);
+  const size = memberCountText(data?.members.length ?? null);
   const about = data?.description;
   return (
     <div className={classes.page}>

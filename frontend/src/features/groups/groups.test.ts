@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isBare } from '@/features/directory/groups';
-import { filterMembers, groupEffects, sizeText } from './labels';
+import { filterMembers, groupEffects, memberCountText } from './labels';
 import type { GroupMember } from './types';
 
 const PLAIN = { member_count: 0, makes_admins: false, lets_in: false, description: null };
@@ -11,8 +11,8 @@ describe('a group', () => {
     expect(groupEffects({ ...PLAIN, makes_admins: true, description: 'Those on call' })).toBe(
       'Its members administer the portal. Those on call',
     );
-    expect(sizeText(1)).toBe('1 member');
-    expect(sizeText(null)).toBe('–');
+    expect(memberCountText(1)).toBe('1 member');
+    expect(memberCountText(null)).toBe('–');
   });
 
   it("is left out of the list when it is only a user's private group", () => {

@@ -3,7 +3,7 @@ import { plural, t } from '@lingui/core/macro';
 import { joinSentences } from '@/i18n/lists';
 import type { GroupMember, GroupRow } from './types';
 
-export const sizeText = (n: number | null): string =>
+export const memberCountText = (n: number | null): string =>
   n === null ? '–' : plural(n, { one: '# member', other: '# members' });
 
 /** Return the effects of membership, and the directory's description. */

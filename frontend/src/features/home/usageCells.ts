@@ -2,8 +2,8 @@
 import { t } from '@lingui/core/macro';
 import type { components } from '@/api/schema';
 import type { Cluster, MyLimits } from '@/api/types';
-import { isKnown } from '@/features/cluster/nodes';
 import { cpusText, gpusText } from '@/lib/resourceLabels';
+import { isClusterKnown } from '@/live/isClusterKnown';
 
 type Use = components['schemas']['UseOut'];
 
@@ -22,7 +22,7 @@ const MAX_GROUPS = 2;
 
 type Resource = 'gpus' | 'cpus';
 
-const countText = (resource: Resource, count: number): string =>
+const amountText = (resource: Resource, count: number): string =>
   resource === 'gpus' ? gpusText(count) : cpusText(count);
 
 function cellOf(
@@ -32,13 +32,13 @@ function cellOf(
   used: number | null,
   total: number | null,
 ): UsageCell {
-  const of = total === null ? null : countText(resource, total);
+  const totalText = total === null ? null : amountText(resource, total);
   const text =
     used === null
       ? '–'
-      : of === null
-        ? t`${{ count: countText(resource, used) }} in use`
-        : t`${used} of ${of} in use`;
+      : totalText === null
+        ? t`${{ count: amountText(resource, used) }} in use`
+        : t`${used} of ${{ of: totalText }} in use`;
   return { key, name, text, used, total };
 }
 
@@ -46,12 +46,13 @@ const numberOrNull = (value: unknown): number | null => (typeof value === 'numbe
 
 /** Count GPUs, or CPUs on a cluster without GPUs. */
 const resourceOf = (cluster: Cluster | null): Resource =>
-  cluster !== null && isKnown(cluster) && cluster.gpus.length === 0 ? 'cpus' : 'gpus';
+  cluster !== null && isClusterKnown(cluster) && cluster.gpus.length === 0 ? 'cpus' : 'gpus';
 
 export function clusterCell(cluster: Cluster | null): UsageCell {
   const resource = resourceOf(cluster);
   const name = t`Cluster`;
-  if (cluster === null || !isKnown(cluster)) return cellOf('cluster', name, resource, null, null);
+  if (cluster === null || !isClusterKnown(cluster))
+    return cellOf('cluster', name, resource, null, null);
   const parts = resource === 'gpus' ? cluster.gpus : [cluster.cpus];
   const total = parts.reduce((sum, part) => sum + part.total, 0);
   const free = parts.reduce((sum, part) => sum + part.free, 0);

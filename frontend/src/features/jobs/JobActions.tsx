@@ -20,8 +20,8 @@ interface Props {
   onRemoved: () => void;
 }
 
-/** The actions that are possible in the job's state, on its page: the usual next one stands out,
- * and what is rarely needed is in a menu. */
+/** The actions that the job's state allows, on its page: the most likely one stands out, and rare ones
+ * are in a menu. */
 export function JobActions({ job, shared = false, onRemoved }: Props) {
   const can = allowedActions(job);
   return (

@@ -20,7 +20,7 @@ import {
   hasErrorLine,
   jobReason,
   jobStateLabel,
-  nodesText,
+  nodeNamesText,
   requestedTexts,
   templateText,
 } from './labels';
@@ -86,7 +86,7 @@ export const JobCard = memo(function JobCard(props: Props) {
             <JobTimes job={job} id={job.job_id} />
           </span>
           <Facts
-            session={{ node: nodesText(job), resources: job.resources }}
+            session={{ node: nodeNamesText(job), resources: job.resources }}
             texts={requestedTexts(job)}
           />
         </div>

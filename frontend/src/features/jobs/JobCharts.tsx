@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { JobDetail } from '@/api/types';
-import { missingText, usageCharts } from '@/features/measurements/charts';
+import { missingChartTexts, usageCharts } from '@/features/measurements/charts';
 import { UsageCharts } from '@/features/measurements/UsageCharts';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
@@ -99,7 +99,7 @@ function Measured({ job, task, usage }: MeasuredProps) {
     <>
       {job.outcome !== 'out_of_memory' && <Killed usage={usage} />}
       <UsageCharts charts={charts} />
-      {missingText(nodes, gpus).map((text) => (
+      {missingChartTexts(nodes, gpus).map((text) => (
         <p key={text} className={classes.note}>
           {text}
         </p>

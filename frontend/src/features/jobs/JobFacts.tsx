@@ -8,7 +8,7 @@ import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 import { Fold } from '@/ui/Fold';
 import classes from './JobPage.module.css';
-import { requestedTexts, valueText } from './labels';
+import { parameterText, requestedTexts } from './labels';
 
 interface Fact {
   /** the glossary's English term for the label; null: it is a user-defined name */
@@ -83,7 +83,7 @@ function parameterFacts(job: JobDetail): Fact[] {
   return Object.entries(job.parameters).map(([name, value]) => ({
     word: null,
     label: name,
-    value: valueText(value),
+    value: parameterText(value),
   }));
 }
 

@@ -13,7 +13,7 @@ import { cellContent } from './cells';
 import type { Column } from './columns';
 import { metricOf, parameterOf } from './columnValues';
 import classes from './JobTable.module.css';
-import { arrayText, hasErrorLine, jobStateLabel, valueText } from './labels';
+import { arrayText, hasErrorLine, jobStateLabel, parameterText } from './labels';
 import type { RowPopup } from './RowMenu';
 import type { Folds, TableRow } from './tableRows';
 
@@ -108,10 +108,10 @@ export const JobRow = memo(function JobRow(props: JobProps) {
         </span>
       </th>
       {columns.map((column) => {
-        const { shown, title: whole } = cellContent(column.id, job, title);
+        const { shown, title: fullText } = cellContent(column.id, job, title);
         return (
-          <td key={column.id} className={column.isNumber && classes.number} title={whole}>
-            {column.id === 'reason' && whole !== undefined ? (
+          <td key={column.id} className={column.isNumber && classes.number} title={fullText}>
+            {column.id === 'reason' && fullText !== undefined ? (
               <Reason
                 isError={hasErrorLine(job)}
                 tabIndex={tabIndexOf(isTabStop)}
@@ -268,7 +268,7 @@ function taskText(id: string, task: Task): string | null {
   const parameter = parameterOf(id);
   if (parameter !== null) {
     const own = task.parameters ?? {};
-    return Object.hasOwn(own, parameter) ? escapeInvisible(valueText(own[parameter])) : null;
+    return Object.hasOwn(own, parameter) ? escapeInvisible(parameterText(own[parameter])) : null;
   }
   const metric = metricOf(id);
   if (metric !== null) {

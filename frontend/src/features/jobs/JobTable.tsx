@@ -48,7 +48,7 @@ interface Props {
 
 /** The jobs as a table, of which only the rows in sight are rendered. */
 export function JobTable({ search, jobs, columns, selection, onChoose, onExtend }: Props) {
-  const { titles, forget } = jobs;
+  const { titles, removeRows } = jobs;
   const [folds, setFolds] = useState(NO_FOLDS);
   const [popup, setPopup] = useState<RowPopup | null>(null);
   const [cancelling, setCancelling] = useState<Job | null>(null);
@@ -105,7 +105,7 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
             className={classes.table}
             style={{ minWidth: `${width}rem` }}
             aria-label={t`Jobs`}
-            aria-rowcount={jobs.more ? -1 : rows.length + 1}
+            aria-rowcount={jobs.hasMore ? -1 : rows.length + 1}
           >
             <colgroup>
               <col style={{ width: `${EDGE_REM}rem` }} />
@@ -133,7 +133,7 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
                         key={row.key}
                         row={row}
                         label={row.jobs[0] ? labelOf(row.jobs[0]) : row.group}
-                        isPart={jobs.more}
+                        isPart={jobs.hasMore}
                         {...common}
                       />
                     );
@@ -179,7 +179,7 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
           {...popup}
           onClose={() => setPopup(null)}
           onCancel={setCancelling}
-          onRemoved={forget}
+          onRemoved={removeRows}
         />
       )}
       {popup?.kind === 'reason' && <RowReason {...popup} onClose={() => setPopup(null)} />}
@@ -188,7 +188,7 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
   );
 }
 
-/** Stands for rows out of sight. */
+/** Keeps the space of rows that are out of sight. */
 function Gap({ rows, columns }: { rows: number; columns: number }) {
   if (rows === 0) return null;
   return (
@@ -212,17 +212,18 @@ function useOpen(fold: RowActs['fold']): (row: TableRow) => void {
   };
 }
 
-/** Fetch older jobs before the last row comes into sight. Not in groups: the new jobs may belong to
- * folded ones, so that all of them would be fetched; there a button does. */
+/** Fetch older jobs before the last row comes into sight. Not in groups, where a button does: the new
+ * jobs may belong to folded groups, so that all jobs would be fetched. */
 function useOlderJobs(
-  { more, reading, error, readMore }: Jobs,
+  { hasMore, isFetchingMore, error, fetchMore }: Jobs,
   search: JobsSearch,
   isNear: boolean,
 ) {
-  const wanted = isNear && more && !reading && error === null && search.group === undefined;
+  const shouldFetch =
+    isNear && hasMore && !isFetchingMore && error === null && search.group === undefined;
   useEffect(() => {
-    if (wanted) readMore();
-  }, [wanted, readMore]);
+    if (shouldFetch) fetchMore();
+  }, [shouldFetch, fetchMore]);
 }
 
 const TASKS_MS = 15_000;

@@ -111,7 +111,7 @@ interface ListProps {
 }
 
 function List({ search, jobs, columns }: ListProps) {
-  const { rows, count, more, reading, readMore, forget } = jobs;
+  const { rows, count, hasMore, isFetchingMore, fetchMore, removeRows } = jobs;
   const { selection, setSelection, choose, extend } = useJobSelection(search);
   const shown = useMemo(() => columns !== undefined && shownColumns(columns), [columns]);
   return (
@@ -122,7 +122,7 @@ function List({ search, jobs, columns }: ListProps) {
         count={count}
         selection={selection}
         onSelect={setSelection}
-        onRemoved={forget}
+        onRemoved={removeRows}
       />
       {search.order && SPARSE[search.order] && (
         <p className={classes.note}>{sparseText(search.order)}</p>
@@ -144,13 +144,13 @@ function List({ search, jobs, columns }: ListProps) {
           onExtend={extend}
         />
       )}
-      {more && (
+      {hasMore && (
         <Button
           className={classes.older}
           variant="default"
           fullWidth
-          loading={reading}
-          onClick={readMore}
+          loading={isFetchingMore}
+          onClick={fetchMore}
         >
           {search.order === undefined ? t`Show older jobs` : t`Show more jobs`}
         </Button>
@@ -178,7 +178,7 @@ interface CardsProps {
   onChoose: ReturnType<typeof useJobSelection>['choose'];
 }
 
-function Cards({ jobs: { rows, titles, forget }, selection, onChoose }: CardsProps) {
+function Cards({ jobs: { rows, titles, removeRows }, selection, onChoose }: CardsProps) {
   const loaded = useRef(rows);
   loaded.current = rows;
   const choose = useCallback((id: string) => onChoose(id, false, loaded.current), [onChoose]);
@@ -191,7 +191,7 @@ function Cards({ jobs: { rows, titles, forget }, selection, onChoose }: CardsPro
           title={job.template === null ? undefined : titles.get(job.template)}
           chosen={isChosen(selection, job.id)}
           onChoose={choose}
-          onRemoved={forget}
+          onRemoved={removeRows}
         />
       ))}
     </div>

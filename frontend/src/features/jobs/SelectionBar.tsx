@@ -2,8 +2,8 @@ import { plural, t } from '@lingui/core/macro';
 import { Button, Checkbox, VisuallyHidden } from '@mantine/core';
 import { Suspense } from 'react';
 import type { Job } from '@/api/types';
-import { locale } from '@/i18n';
 import { clock } from '@/lib/clock';
+import { countText } from '@/lib/countText';
 import { lazyPart } from '@/ui/lazyPart';
 import classes from './SelectionBar.module.css';
 import type { JobsSearch } from './search';
@@ -32,7 +32,7 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
   return (
     <div className={classes.bar} data-chosen={number > 0}>
       <Checkbox
-        label={number > 0 ? chosenText(number) : countText(count)}
+        label={number > 0 ? chosenText(number) : jobCountText(count)}
         aria-label={everything ? t`Select none` : t`Select all that are shown`}
         checked={everything}
         indeterminate={!everything && chosen.length > 0}
@@ -46,7 +46,7 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
           px="xs"
           onClick={() => onSelect({ kind: 'all', until: new Date(clock.now()).toISOString() })}
         >
-          {t`Select all ${{ count: count.toLocaleString(locale()) }}`}
+          {t`Select all ${{ count: countText(count) }}`}
         </Button>
       )}
       <VisuallyHidden component="span" aria-live="polite">
@@ -64,7 +64,7 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
   );
 }
 
-function countText(count: number | undefined): string {
+function jobCountText(count: number | undefined): string {
   if (count === undefined) return t`Select jobs`;
   return plural(count, { one: '# job', other: '# jobs' });
 }

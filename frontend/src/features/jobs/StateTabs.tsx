@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Link } from '@tanstack/react-router';
-import { locale } from '@/i18n';
+import { countText } from '@/lib/countText';
 import classes from './StateTabs.module.css';
 import { countShown, type JobsSearch, type Shown } from './search';
 import type { CountsByState } from './useJobCount';
@@ -53,9 +53,7 @@ export function StateTabs({ search, counts }: Props) {
           {counts && (
             <>
               {' '}
-              <span className={classes.count}>
-                {countShown(counts, state).toLocaleString(locale())}
-              </span>
+              <span className={classes.count}>{countText(countShown(counts, state))}</span>
             </>
           )}
         </Link>

@@ -10,7 +10,7 @@ import { CellNote, type Column, DataTable } from '@/ui/DataTable';
 import { metricText } from '@/ui/metricText';
 import { StateChip } from '@/ui/StateChip';
 import classes from './JobPage.module.css';
-import { arrayText, jobStateLabel, taskColumns, valueText } from './labels';
+import { arrayText, jobStateLabel, parameterText, taskColumns } from './labels';
 import { nextOrder, type Order, sortTasks } from './order';
 
 /** An array's tasks: the parameters of each beside its metrics so far. */
@@ -51,7 +51,7 @@ function columnsOf(
     ...parameters.map((name) => ({
       id: `parameter ${name}`,
       header: name,
-      cell: (task: Task) => valueText(task.parameters?.[name]),
+      cell: (task: Task) => parameterText(task.parameters?.[name]),
     })),
     ...metrics.map((name) => ({
       id: `metric ${name}`,

@@ -20,8 +20,8 @@ async function sendJob(body: JobRequest, key: string): Promise<JobDetail> {
 }
 
 /** `typed` is the request as the form has it, with or without the portal's completion. */
-export function submitJob(body: JobRequest, typed: JobRequest): Promise<JobDetail> {
-  return sendOnce(['job', typed], () => body, sendJob);
+export function submitJob(body: JobRequest, explicit: JobRequest): Promise<JobDetail> {
+  return sendOnce(['job', explicit], () => body, sendJob);
 }
 
 const pathOf = (id: string) => ({ params: { path: { batch_job_id: id } } });

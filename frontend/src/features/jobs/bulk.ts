@@ -22,8 +22,8 @@ const ASK: Record<BulkAction, (body: JobChoice) => Promise<BulkResultOut>> = {
   remove: async (body) => unwrap(api.POST('/api/v1/jobs/remove-many', { body })),
 };
 
-/** Apply an action to the selected jobs, and report the progress. A failure keeps what was done;
- * the list is refetched in both cases. */
+/** Apply an action to the selected jobs, and report the progress. The jobs before a failure stay
+ * changed, so the list is refetched in any case. */
 export async function actOnMany(
   action: BulkAction,
   selection: Selection,

@@ -20,16 +20,16 @@ import classes from './JobTable.module.css';
 import {
   jobReason,
   jobStateLabel,
-  nodesText,
+  nodeNamesText,
+  parameterText,
   requestedTexts,
   templateText,
-  valueText,
 } from './labels';
 import { cpusInUse, shareText } from './usageRows';
 
 interface Content {
   shown: ReactNode;
-  /** the whole text, if the cell may cut it off */
+  /** the full text, if the cell may cut it off */
   title?: string | undefined;
 }
 
@@ -45,7 +45,7 @@ function text(value: string | number | null | undefined): Content {
 const time = (at: string | null): Content =>
   at === null ? NOTHING : { shown: <Time at={at} relative /> };
 
-function share(used: number | null, requested: number | null, whole: string): Content {
+function share(used: number | null, requested: number | null, title: string): Content {
   if (used === null || requested === null || requested <= 0) return NOTHING;
   const part = Math.min(1, used / requested);
   const shown = (
@@ -54,7 +54,7 @@ function share(used: number | null, requested: number | null, whole: string): Co
       {shareText(part)}
     </span>
   );
-  return { shown, title: whole };
+  return { shown, title };
 }
 
 function memory({ usage, resources }: Job): Content {
@@ -139,7 +139,7 @@ const CONTENTS: Readonly<Record<string, (job: Job, title: string | undefined) =>
   memory,
   cpu,
   gpu: gpuContent,
-  node: (job) => text(nodesText(job)),
+  node: (job) => text(nodeNamesText(job)),
   partition: (job) => text(job.resources.partition),
   reason,
   exit: (job) => text(job.exit_code),
@@ -157,5 +157,5 @@ export function cellContent(id: string, job: Job, title: string | undefined): Co
   const parameter = parameterOf(id);
   if (parameter === null) return CONTENTS[id]?.(job, title) ?? NOTHING;
   const value = Object.hasOwn(job.parameters, parameter) ? job.parameters[parameter] : null;
-  return text(valueText(value).replace(/^–$/, ''));
+  return text(parameterText(value).replace(/^–$/, ''));
 }

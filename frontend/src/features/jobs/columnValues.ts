@@ -7,11 +7,11 @@ const METRIC = 'metric:';
 export const parameterColumn = (name: string): string => PARAMETER + name;
 export const metricColumn = (tag: string): string => METRIC + tag;
 
-/** Return the name of a parameter whose column this is; null for other columns. */
+/** Return the name of a column's parameter; null if it isn't the column of one. */
 export const parameterOf = (id: string): string | null =>
   id.startsWith(PARAMETER) ? id.slice(PARAMETER.length) : null;
 
-/** Return the tag of the metric whose column this is; null for other columns. */
+/** Return the tag of a column's metric; null if it isn't the column of one. */
 export const metricOf = (id: string): string | null =>
   id.startsWith(METRIC) ? id.slice(METRIC.length) : null;
 
@@ -22,7 +22,7 @@ export const LONGEST_ID = 120;
 export const isOwnColumn = (id: string): boolean =>
   id.length <= LONGEST_ID && Boolean(parameterOf(id) ?? metricOf(id));
 
-/** Return what the portal sorts a job by: a number or a text; null if it has no such value. */
+/** Return the value by which the portal sorts a job, a number or a text; null if the job has none. */
 export function columnValue(
   { parameters, metrics }: Pick<Job, 'parameters' | 'metrics'>,
   id: string,

@@ -1,4 +1,4 @@
-/** The columns of the table of jobs: which there are, which are shown, and how they sort. Pure. */
+/** The columns of the table of jobs: all of them, the shown ones, and how each sorts the list. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
 import { escapeInvisible } from '@/lib/escapeInvisible';
@@ -22,7 +22,7 @@ export interface Column {
   rem: number;
   grows?: true;
   isNumber?: true;
-  /** what the values are, if the label does not say it */
+  /** explains the values, if the label doesn't */
   hint?: string;
 }
 
@@ -88,8 +88,8 @@ function toOwnColumn(id: string): Column {
   return { id, label: columnLabel(id), rem: 8, ...(isMetric && { isNumber: true }) };
 }
 
-/** Return all columns to choose from: the fixed ones, then the jobs' own (`own`), with those that are
- * chosen although no job has them now. */
+/** Return all columns to choose from: the fixed ones, then those of the jobs' own parameters and metrics
+ * (`own`), including chosen ones that no job has now. */
 export function allColumns(chosen: readonly string[] | null, own: readonly string[]): Column[] {
   const isOwn = (id: string): boolean => parameterOf(id) !== null || metricOf(id) !== null;
   const kept = chosenIds(chosen).filter((id) => isOwn(id) && !own.includes(id));

@@ -11,9 +11,9 @@ import {
   jobReason,
   jobStateLabel,
   jobTime,
-  nodesText,
+  nodeNamesText,
+  parameterText,
   taskColumns,
-  valueText,
 } from './labels';
 
 const job = (id: string, over: Partial<Job> = {}): Job =>
@@ -59,7 +59,7 @@ describe('words', () => {
   });
 
   it('name one node, a few, or their number', () => {
-    const on = (...nodes: string[]) => nodesText({ node: nodes[0] ?? null, nodes });
+    const on = (...nodes: string[]) => nodeNamesText({ node: nodes[0] ?? null, nodes });
     expect([on(), on('a'), on('a', 'b'), on('a', 'b', 'c', 'd')]).toEqual([
       null,
       'a',
@@ -75,7 +75,13 @@ describe('words', () => {
   });
 
   it('format values and metrics', () => {
-    expect([null, [], [1, 'a'], true, 0].map(valueText)).toEqual(['–', '–', '1, a', 'yes', '0']);
+    expect([null, [], [1, 'a'], true, 0].map(parameterText)).toEqual([
+      '–',
+      '–',
+      '1, a',
+      'yes',
+      '0',
+    ]);
     expect([0.123456, 12345678, undefined, null].map(metricText)).toEqual([
       '0.1235',
       '12350000',

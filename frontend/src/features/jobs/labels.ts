@@ -107,7 +107,7 @@ export function templateText(job: Job, title: string | undefined): string {
 }
 
 /** Format a job's nodes: "node01", "node01, node02", "node01 and 7 more". */
-export function nodesText({ node, nodes }: Pick<Job, 'node' | 'nodes'>): string | null {
+export function nodeNamesText({ node, nodes }: Pick<Job, 'node' | 'nodes'>): string | null {
   const [first] = nodes;
   if (first === undefined || nodes.length === 1) return node ?? first ?? null;
   return nodes.length <= 3
@@ -116,10 +116,11 @@ export function nodesText({ node, nodes }: Pick<Job, 'node' | 'nodes'>): string 
 }
 
 /** Format a parameter's value. */
-export function valueText(value: unknown): string {
+export function parameterText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return value ? t`yes` : t`no`;
-  if (Array.isArray(value)) return value.length === 0 ? '–' : joinWithCommas(value.map(valueText));
+  if (Array.isArray(value))
+    return value.length === 0 ? '–' : joinWithCommas(value.map(parameterText));
   return String(value);
 }
 

@@ -63,7 +63,7 @@ function insert(rows: Job[], job: Job, compare: Compare): void {
 /** Merge the loaded pages with newer data of jobs (`changed`, the newest last). A job that is on no
  * page gets its place among the rows, unless it belongs on a later page. */
 export function jobRows(
-  read: readonly Job[],
+  fetched: readonly Job[],
   changed: readonly Job[],
   removed: ReadonlySet<string>,
   search: JobsSearch,
@@ -71,10 +71,10 @@ export function jobRows(
 ): Job[] {
   const isShown = (job: Job): boolean => !removed.has(job.id) && matches(job, search);
   const newest = new Map(changed.map((job) => [job.id, job]));
-  const pages = new Map(read.map((job) => [job.id, newest.get(job.id) ?? job]));
+  const pages = new Map(fetched.map((job) => [job.id, newest.get(job.id) ?? job]));
   const rows = [...pages.values()].filter(isShown);
   const compare = comparison(search);
-  const last = read.at(-1);
+  const last = fetched.at(-1);
   const added = [...newest.values()].filter(
     (job) => !pages.has(job.id) && isShown(job) && !(hasMore && last && compare(job, last) > 0),
   );

@@ -1,4 +1,4 @@
-/** A job's usage over time, as measured on its nodes: the query, and what its absence means. */
+/** A job's usage over time, as measured on its nodes: the query, and notes on missing data. */
 import { plural, t } from '@lingui/core/macro';
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
@@ -44,7 +44,7 @@ export function refreshInterval(
   return Math.max(REFRESH_MS, ...(stepsMs.length > 0 ? [Math.min(...stepsMs)] : []));
 }
 
-/** Return whether there is something to draw. */
+/** Return whether there are enough points for a line. */
 export const isDrawable = ({ nodes }: JobUsageOverTime): boolean =>
   nodes.some(({ at }) => at.length >= FEWEST_POINTS);
 

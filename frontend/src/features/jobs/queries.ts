@@ -31,7 +31,7 @@ export const jobsQuery = ({ group: _group, ...search }: JobsSearch) =>
     refetchOnReconnect: false,
   });
 
-/** Return those of the jobs that still exist. */
+/** Fetch these jobs; those that no longer exist are left out. */
 export async function fetchJobs(ids: readonly string[]): Promise<Job[]> {
   const found: Job[] = [];
   for (let from = 0; from < ids.length; from += PAGE)

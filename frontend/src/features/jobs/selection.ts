@@ -21,8 +21,8 @@ export function toggled(selection: Selection, id: string, loaded: readonly Job[]
   return { kind: 'some', ids };
 }
 
-/** Add the jobs between two, in the order of the rows, to the selection; those that are not loaded
- * count as absent. */
+/** Add the jobs from one row to another to the selection; if one of the two isn't loaded, only the
+ * other. */
 export function withRange(
   selection: Selection,
   rows: readonly Job[],

@@ -17,25 +17,25 @@ interface Dropped {
  * of a long list are not. */
 export function useDroppedJobs(streamedJobs: readonly Job[] | null, search: JobsSearch): Dropped {
   const [dropped, setDropped] = useState<DroppedJobs>(new Map());
-  const unread = useRef(new Set<string>());
-  const keep = useMemo(
+  const unfetched = useRef(new Set<string>());
+  const record = useMemo(
     () => (found: Iterable<readonly [string, Job | null]>) =>
       setDropped((before) => new Map([...before, ...found])),
     [],
   );
-  const reading = useMemo(
+  const fetching = useMemo(
     () =>
       throttle(async () => {
-        const ids = [...unread.current];
+        const ids = [...unfetched.current];
         const found = await fetchJobs(ids).catch(() => null);
         if (found === null) return; // shown as last seen, and asked for with the next ones
-        for (const id of ids) unread.current.delete(id);
+        for (const id of ids) unfetched.current.delete(id);
         const byId = new Map(found.map((job) => [job.id, job]));
-        keep(ids.map((id) => [id, byId.get(id) ?? null] as const));
+        record(ids.map((id) => [id, byId.get(id) ?? null] as const));
       }, growingPause),
-    [keep],
+    [record],
   );
-  useEffect(() => reading.stop, [reading]);
+  useEffect(() => fetching.stop, [fetching]);
   const before = useRef(streamedJobs);
   useEffect(() => {
     const ids = new Set(streamedJobs?.map(({ id }) => id));
@@ -43,18 +43,18 @@ export function useDroppedJobs(streamedJobs: readonly Job[] | null, search: Jobs
       streamedJobs === null ? [] : (before.current ?? []).filter(({ id }) => !ids.has(id));
     before.current = streamedJobs;
     if (gone.length === 0) return;
-    keep(gone.map((job) => [job.id, job] as const));
-    for (const { id } of gone) unread.current.add(id);
-    reading.request();
-  }, [streamedJobs, keep, reading]);
-  useMissedJobs(search, keep);
+    record(gone.map((job) => [job.id, job] as const));
+    for (const { id } of gone) unfetched.current.add(id);
+    fetching.request();
+  }, [streamedJobs, record, fetching]);
+  useMissedJobs(search, record);
   return useMemo(() => toDropped(dropped), [dropped]);
 }
 
 /** Fetch the first page after an outage of the stream: some may have come and dropped by then. */
 function useMissedJobs(
   search: JobsSearch,
-  keep: (found: Iterable<readonly [string, Job | null]>) => void,
+  record: (found: Iterable<readonly [string, Job | null]>) => void,
 ): void {
   const link = useLive((state) => state.link);
   const latest = useRef(search);
@@ -65,12 +65,12 @@ function useMissedJobs(
     if (link !== 'open' || !wasLost.current) return;
     wasLost.current = false;
     void fetchNewestJobs(latest.current).then(
-      (found) => keep(found.map((job) => [job.id, job] as const)),
+      (found) => record(found.map((job) => [job.id, job] as const)),
       () => {
         wasLost.current = true; // the next connection tries again
       },
     );
-  }, [link, keep]);
+  }, [link, record]);
 }
 
 function toDropped(dropped: DroppedJobs): Dropped {

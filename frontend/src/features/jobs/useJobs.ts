@@ -20,12 +20,12 @@ export interface Jobs {
   error: Error | null;
   retry: () => void;
   loading: boolean;
-  more: boolean;
-  reading: boolean;
+  hasMore: boolean;
+  isFetchingMore: boolean;
   /** fetches the next page */
-  readMore: () => void;
+  fetchMore: () => void;
   /** removes jobs from the list that this browser has just deleted */
-  forget: (...ids: string[]) => void;
+  removeRows: (...ids: string[]) => void;
 }
 
 /** The jobs that match a filter: pages from the portal, kept up to date by the stream. */
@@ -38,24 +38,24 @@ export function useJobs(search: JobsSearch): Jobs {
   const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
   const dropped = useDroppedJobs(streamedJobs, search);
   const counts = useJobCounts(search);
-  const read = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
+  const fetched = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const rows = useMemo(() => {
     const changed = [...dropped.jobs, ...(streamedJobs ?? [])];
     const gone = new Set([...dropped.removed, ...removed]);
-    return jobRows(read, changed, gone, search, pages.hasNextPage);
-  }, [read, streamedJobs, dropped, removed, search, pages.hasNextPage]);
+    return jobRows(fetched, changed, gone, search, pages.hasNextPage);
+  }, [fetched, streamedJobs, dropped, removed, search, pages.hasNextPage]);
   const titles = useMemo(
     () => new Map(templates.data?.map(({ name, title }) => [name, translateExact(title)])),
     [templates.data],
   );
-  const forget = useCallback(
+  const removeRows = useCallback(
     (...ids: string[]) => {
       setRemoved((before) => new Set([...before, ...ids]));
       void client.invalidateQueries({ queryKey: COUNTS_KEY });
     },
     [client],
   );
-  const readMore = useCallback(() => {
+  const fetchMore = useCallback(() => {
     if (!isFetchingNextPage) void fetchNextPage();
   }, [isFetchingNextPage, fetchNextPage]);
   return {
@@ -66,9 +66,9 @@ export function useJobs(search: JobsSearch): Jobs {
     error: pages.error,
     retry: () => void (isFetchNextPageError ? fetchNextPage() : pages.refetch()),
     loading: isPending,
-    more: pages.hasNextPage,
-    reading: isFetchingNextPage,
-    readMore,
-    forget,
+    hasMore: pages.hasNextPage,
+    isFetchingMore: isFetchingNextPage,
+    fetchMore,
+    removeRows,
   };
 }

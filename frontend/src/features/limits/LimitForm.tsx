@@ -4,21 +4,21 @@ import { Button, TextInput, type TextInputProps } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ApiError } from '@/api/problem';
-import { conflictNotice } from '@/features/admin/conflictNotice';
 import { seesAdmin } from '@/lib/roles';
 import { useFormDraft } from '@/lib/useFormDraft';
 import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
+import { conflictNotice } from '@/ui/conflictNotice';
 import { RecordForm } from '@/ui/RecordForm';
 import { useRecordForm } from '@/ui/useRecordForm';
 import {
-  draftOf,
+  type EditedLimit,
   formErrors,
-  isTyped,
+  isEditedLimit,
   type LimitValues,
   rebased,
-  type Typed,
-  toValues,
+  toApiValues,
+  toLimitValues,
 } from './draft';
 import classes from './Limits.module.css';
 import { FIELDS, LABELS } from './labels';
@@ -79,16 +79,16 @@ export function LimitForm(props: Props) {
   const { source, current, hint = () => '', isOffered = () => true, onSave, onCancel } = props;
   const types = useLive((s) => s.cluster?.gpus)?.map((gpu) => gpu.type) ?? [];
   // After another user has saved, their values replace the untouched fields.
-  const stored = draftOf(current, types);
-  const shown = (typed: Typed | null): LimitValues =>
+  const stored = toLimitValues(current, types);
+  const shown = (typed: EditedLimit | null): LimitValues =>
     typed === null ? stored : rebased(typed.before, stored, typed.now);
-  const form = useRecordForm<Typed | null>({
+  const form = useRecordForm<EditedLimit | null>({
     draft: useFormDraft(`limits ${source.scope} ${source.name}`, false),
-    isValid: isTyped,
+    isValid: isEditedLimit,
     initial: () => null,
     fields: [...FIELDS, ...Object.keys(stored.types)],
     check: (typed) => formErrors(shown(typed)),
-    save: (typed) => onSave(toValues(shown(typed), current), current?.version ?? null),
+    save: (typed) => onSave(toApiValues(shown(typed), current), current?.version ?? null),
     saved: () => {
       // keep changes that were made during the request
       form.setValues((now) => (now === form.values ? null : now));

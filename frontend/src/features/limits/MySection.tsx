@@ -7,7 +7,7 @@ import type { UserLimits } from '@/api/types';
 import { TryAgain } from '@/ui/TryAgain';
 import { GroupTotals } from './GroupTotals';
 import classes from './Limits.module.css';
-import { FIELDS, LABELS, originText, valueText } from './labels';
+import { FIELDS, LABELS, limitValueText, originText } from './labels';
 import { myLimitsQuery } from './queries';
 import { UsageBars } from './UsageBars';
 
@@ -51,7 +51,7 @@ function OtherLimits({ limits }: { limits: UserLimits }) {
               <div key={field}>
                 <dt>{LABELS[field]}</dt>
                 <dd>
-                  {valueText(field, effective?.value)}{' '}
+                  {limitValueText(field, effective?.value)}{' '}
                   <span className={classes.origin}>{originText(effective?.from ?? null)}</span>
                 </dd>
               </div>

@@ -13,7 +13,7 @@ import { Associations } from './Associations';
 import { GroupTotals } from './GroupTotals';
 import { LimitCard } from './LimitCard';
 import classes from './Limits.module.css';
-import { FIELDS, fallbacksOf, LABELS, originText, valueText } from './labels';
+import { FIELDS, fallbacksOf, LABELS, limitValueText, originText } from './labels';
 import { limitsQuery, userLimitsQuery } from './queries';
 import { UsageBars } from './UsageBars';
 
@@ -70,7 +70,7 @@ function Links({ username, groups }: { username: string; groups: string[] }) {
   );
 }
 
-/** The effective limits, for users without the form, which shows them, too. */
+/** The effective limits, for viewers; the form of administrators contains them. */
 function EffectiveLimits({ limits }: { limits: UserLimits }) {
   const change = mayChange(useMe());
   if (change) return null;
@@ -87,7 +87,7 @@ function EffectiveLimits({ limits }: { limits: UserLimits }) {
         {
           id: 'limit',
           header: t`Limit`,
-          cell: (field) => valueText(field, limits.effective[field]?.value),
+          cell: (field) => limitValueText(field, limits.effective[field]?.value),
           beside: true,
         },
         {

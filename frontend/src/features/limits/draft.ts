@@ -11,7 +11,7 @@ export interface LimitValues {
 }
 
 /** The current draft, and the stored limit's draft when typing began. */
-export interface Typed {
+export interface EditedLimit {
   before: LimitValues;
   now: LimitValues;
 }
@@ -28,7 +28,7 @@ const isDraft = isLike<LimitValues>({
   lists: isLike(record(LISTS, () => isText)),
 });
 
-export const isTyped = orNull(isLike<Typed>({ before: isDraft, now: isDraft }));
+export const isEditedLimit = orNull(isLike<EditedLimit>({ before: isDraft, now: isDraft }));
 
 /** Return minutes as hours with up to two decimals: 90 → "1.5", 100 → "1.67". */
 function hoursText(minutes: number): string {
@@ -41,7 +41,10 @@ function numberText(field: NumberField, value: number | null | undefined): strin
 }
 
 /** Return the draft of a limit, with fields for the cluster's GPU types and those of the limit. */
-export function draftOf(values: Partial<Values> | null, types: readonly string[]): LimitValues {
+export function toLimitValues(
+  values: Partial<Values> | null,
+  types: readonly string[],
+): LimitValues {
   const byType = values?.gpus_by_type ?? {};
   const all = [...new Set([...types, ...Object.keys(byType)])];
   return {
@@ -54,11 +57,11 @@ export function draftOf(values: Partial<Values> | null, types: readonly string[]
 const WHOLE_NUMBER = /^\d{1,9}$/;
 const HOURS = /^\d{1,6}([.,]\d{1,3})?$/;
 
-export type Errors = Record<string, string>;
+export type LimitErrors = Record<string, string>;
 
 /** Return the errors by field, as the API names them. */
-export function formErrors(draft: LimitValues): Errors {
-  const errors: Errors = {};
+export function formErrors(draft: LimitValues): LimitErrors {
+  const errors: LimitErrors = {};
   for (const field of NUMBERS) {
     const text = draft.numbers[field].trim();
     if (text === '') continue;
@@ -83,7 +86,7 @@ export function namesOf(text: string): string[] {
 }
 
 /** Return the API's values. Minutes of `stored` that two decimals of hours can't express are kept. */
-export function toValues(draft: LimitValues, stored: Partial<Values> | null): Values {
+export function toApiValues(draft: LimitValues, stored: Partial<Values> | null): Values {
   const number = (field: NumberField): number | null => {
     const text = draft.numbers[field].trim();
     if (text === '') return null;

@@ -3,6 +3,7 @@ import { plural, t } from '@lingui/core/macro';
 import type { Drift } from '@/api/types';
 import { joinWithCommas } from '@/i18n/lists';
 import { translate } from '@/i18n/translate';
+import { cpusText, gpusText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import { minutesAsTime } from '@/lib/time';
 import type { StateLabel } from '@/ui/StateChip';
@@ -35,7 +36,7 @@ export const FIELDS = Object.keys(LABELS) as Field[];
 const isList = (field: Field): boolean => (LISTS as readonly Field[]).includes(field);
 
 /** Return a value as text, as in "4 GPUs", "2 h" or "gpu, cpu"; null is no limit, or any name. */
-export function valueText(field: Field, value: unknown): string {
+export function limitValueText(field: Field, value: unknown): string {
   if (value === null || value === undefined) {
     if (field === 'accounts') return t`those set in Slurm`;
     return isList(field) ? t`any` : t`no limit`;
@@ -47,19 +48,19 @@ export function valueText(field: Field, value: unknown): string {
     return (
       joinWithCommas(Object.entries(value).map(([type, gpus]) => t`${gpus} ${type}`)) || t`no limit`
     );
-  return countText(field, Number(value));
+  return amountText(field, Number(value));
 }
 
-function countText(field: Field, n: number): string {
+function amountText(field: Field, n: number): string {
   switch (field) {
     case 'gpus':
-      return plural(n, { one: '# GPU', other: '# GPUs' });
+      return gpusText(n);
+    case 'cpus':
+      return cpusText(n);
     case 'sessions':
       return plural(n, { one: '# session', other: '# sessions' });
     case 'jobs':
       return plural(n, { one: '# job', other: '# jobs' });
-    case 'cpus':
-      return plural(n, { one: '# CPU', other: '# CPUs' });
     default:
       return String(n);
   }
@@ -86,7 +87,7 @@ export function emptyText(field: Field, fallback: Maybe<EffectiveValue>): string
   if (fallback === undefined) return '';
   if (field === 'accounts' && (fallback?.value ?? null) === null)
     return t`If empty: the Slurm accounts that the user has; without any, nothing can be started.`;
-  const value = valueText(field, fallback?.value);
+  const value = limitValueText(field, fallback?.value);
   const origin = originText(fallback?.from ?? null);
   return origin === '' || fallback?.value === null
     ? t`If empty: ${value}`
@@ -105,7 +106,7 @@ export function limitText(values: Values): string {
 
 /** Return a value as text with the name of its field, as in "64 GB of memory". */
 function labeledText(field: Field, value: unknown): string {
-  const text = valueText(field, value);
+  const text = limitValueText(field, value);
   switch (field) {
     case 'memory_gb':
       return t`${text} of memory`;
@@ -199,7 +200,7 @@ export function groupTotalValues(limit: Values): Partial<Record<Field, Effective
 export function usageText(use: Usage): string {
   const texts = (['gpus', 'sessions', 'jobs'] as const).flatMap((field) => {
     const number = use[field] ?? 0;
-    return number === 0 ? [] : [valueText(field, number)];
+    return number === 0 ? [] : [limitValueText(field, number)];
   });
   return joinWithCommas(texts) || (use.gpus === null ? t`– GPUs` : t`nothing`);
 }
@@ -210,7 +211,7 @@ type Ceiling = Readonly<Record<string, { value: unknown }>>;
 export function ceilingText(field: Field, ceiling: Ceiling): string {
   const maximum = ceiling[field]?.value ?? null;
   if (maximum === null) return '';
-  const value = valueText(field, maximum);
+  const value = limitValueText(field, maximum);
   return isList(field) ? t`Choose from: ${value}` : t`Up to ${value}`;
 }
 

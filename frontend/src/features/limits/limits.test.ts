@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { draftOf, formErrors, isEmptyLimit, namesOf, rebased, toValues } from './draft';
+import { formErrors, isEmptyLimit, namesOf, rebased, toApiValues, toLimitValues } from './draft';
 import {
   associationText,
   ceilingText,
@@ -9,10 +9,10 @@ import {
   figuresText,
   groupTotalValues,
   limitText,
+  limitValueText,
   managerMaySet,
   originText,
   usageText,
-  valueText,
 } from './labels';
 import { readLimitsSearch } from './search';
 import type { Values } from './types';
@@ -33,14 +33,14 @@ const NOTHING: Values = {
 
 describe('a limit as text', () => {
   it('has its unit, or says that there is none', () => {
-    expect(valueText('gpus', 1)).toBe('1 GPU');
-    expect(valueText('gpus', 0)).toBe('0 GPUs');
-    expect(valueText('gpus', null)).toBe('no limit');
-    expect(valueText('time_limit_minutes', 90)).toBe('1 h 30 min');
-    expect(valueText('partitions', ['gpu', 'cpu'])).toBe('gpu, cpu');
-    expect(valueText('partitions', null)).toBe('any');
-    expect(valueText('gpus_by_type', { v100: 2, a100: 1 })).toBe('2 v100, 1 a100');
-    expect(valueText('memory_gb', 64)).toBe('64 GB');
+    expect(limitValueText('gpus', 1)).toBe('1 GPU');
+    expect(limitValueText('gpus', 0)).toBe('0 GPUs');
+    expect(limitValueText('gpus', null)).toBe('no limit');
+    expect(limitValueText('time_limit_minutes', 90)).toBe('1 h 30 min');
+    expect(limitValueText('partitions', ['gpu', 'cpu'])).toBe('gpu, cpu');
+    expect(limitValueText('partitions', null)).toBe('any');
+    expect(limitValueText('gpus_by_type', { v100: 2, a100: 1 })).toBe('2 v100, 1 a100');
+    expect(limitValueText('memory_gb', 64)).toBe('64 GB');
   });
 
   it('names the source', () => {
@@ -125,24 +125,24 @@ describe('the form', () => {
   };
 
   it('converts a limit to a draft and back', () => {
-    const draft = draftOf(limit, ['v100']);
+    const draft = toLimitValues(limit, ['v100']);
     expect(Object.keys(draft.types)).toEqual(['v100', 'h100']);
     expect(draft.numbers.time_limit_minutes).toBe('1.67');
-    expect(toValues(draft, limit)).toEqual(limit);
-    expect(isEmptyLimit(toValues(draftOf(null, ['v100']), null))).toBe(true);
+    expect(toApiValues(draft, limit)).toEqual(limit);
+    expect(isEmptyLimit(toApiValues(toLimitValues(null, ['v100']), null))).toBe(true);
   });
 
   it('distinguishes zero from unset', () => {
-    const draft = draftOf({ ...NOTHING, gpus: 0 }, []);
+    const draft = toLimitValues({ ...NOTHING, gpus: 0 }, []);
     expect(draft.numbers.gpus).toBe('0');
-    expect(toValues(draft, null).gpus).toBe(0);
+    expect(toApiValues(draft, null).gpus).toBe(0);
   });
 
   it('parses hours with a comma, and names with commas or spaces', () => {
-    const draft = draftOf(null, []);
+    const draft = toLimitValues(null, []);
     draft.numbers.time_limit_minutes = '1,5';
     draft.lists.accounts = ' a, b  a;c ';
-    expect(toValues(draft, null)).toMatchObject({
+    expect(toApiValues(draft, null)).toMatchObject({
       time_limit_minutes: 90,
       accounts: ['a', 'b', 'c'],
     });
@@ -150,9 +150,11 @@ describe('the form', () => {
   });
 
   it('keeps typed fields when another user has saved, and takes the others from them', () => {
-    const before = draftOf(limit, ['v100']);
-    const typed = draftOf({ ...limit, gpus: 8 }, ['v100']);
-    const saved = draftOf({ ...limit, gpus: 2, cpus: 16, gpus_by_type: { a100: 3 } }, ['v100']);
+    const before = toLimitValues(limit, ['v100']);
+    const typed = toLimitValues({ ...limit, gpus: 8 }, ['v100']);
+    const saved = toLimitValues({ ...limit, gpus: 2, cpus: 16, gpus_by_type: { a100: 3 } }, [
+      'v100',
+    ]);
     const draft = rebased(before, saved, typed);
     expect(draft.numbers).toMatchObject({ gpus: '8', cpus: '16' });
     expect(draft.types).toEqual({ v100: '', a100: '3', h100: '' });
@@ -160,7 +162,7 @@ describe('the form', () => {
   });
 
   it('reports texts that are no numbers', () => {
-    const draft = draftOf(null, ['v100']);
+    const draft = toLimitValues(null, ['v100']);
     draft.numbers.gpus = '-1';
     draft.numbers.cpus = '1.5';
     draft.numbers.time_limit_minutes = 'a day';

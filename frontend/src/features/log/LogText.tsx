@@ -49,7 +49,7 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
     return () => grown.disconnect();
   }, [along, hasText]);
 
-  // Text inserted in front must not move what the user reads.
+  // Text inserted above must not move the lines that the user reads.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new first block is what moves it
   useLayoutEffect(() => {
     const now = box.current;

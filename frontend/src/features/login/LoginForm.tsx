@@ -23,14 +23,14 @@ function missing(username: string, password: string): Missing {
   };
 }
 
-export interface Given {
+export interface Credentials {
   username: string;
   password: string;
 }
 
 interface Props {
   /** `credentials`: the entered credentials, for a step that needs them again */
-  onUser: (user: LoggedIn, credentials: Given) => void;
+  onUser: (user: LoggedIn, credentials: Credentials) => void;
   /** the reason for showing the form again */
   why?: string | null;
   /** the username, if only this one may log in */

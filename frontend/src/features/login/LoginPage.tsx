@@ -14,13 +14,13 @@ import { siteQuery } from '@/lib/site';
 import { Logo } from '@/ui/Logo';
 import { CodeStep } from './CodeStep';
 import { LanguageChoice } from './LanguageChoice';
-import { type Given, LoginForm } from './LoginForm';
+import { type Credentials, LoginForm } from './LoginForm';
 import classes from './LoginPage.module.css';
 import { NewPasswordStep } from './NewPasswordStep';
 import { broadcastLogin, toLoginEvent } from './otherTabs';
-import { keepName, takeName } from './typedName';
+import { storeTypedName, takeTypedName } from './typedName';
 
-type Step = { due: 'login' } | { due: 'code' } | { due: 'password'; credentials: Given };
+type Step = { due: 'login' } | { due: 'code' } | { due: 'password'; credentials: Credentials };
 
 const FIRST: Step = { due: 'login' };
 
@@ -35,14 +35,14 @@ export function LoginPage() {
       ? t`This login didn't come from the portal's own login page, so it was ended. Check the address, then log in again.`
       : null,
   );
-  const [name, setName] = useState(() => takeName(tabStorage()));
+  const [name, setName] = useState(() => takeTypedName(tabStorage()));
   const typed = useRef(name);
 
   useEffect(() => {
     document.title = `${t`Log in`} · Data Scientist Portal`;
   }, []);
 
-  const continueLogin = (user: LoggedIn, credentials?: Given): void => {
+  const continueLogin = (user: LoggedIn, credentials?: Credentials): void => {
     const { second_factor, second_factor_was_reset } = user;
     rememberLogin(user.login_id);
     broadcastLogin(toLoginEvent(user));
@@ -111,7 +111,7 @@ export function LoginPage() {
             }}
           />
         )}
-        <LanguageChoice onLeave={() => keepName(tabStorage(), typed.current)} />
+        <LanguageChoice onLeave={() => storeTypedName(tabStorage(), typed.current)} />
       </Paper>
     </main>
   );

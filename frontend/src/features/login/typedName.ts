@@ -3,11 +3,11 @@
  * password. Pure but for the given storage.
  */
 
-type Keeper = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+type NameStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 const KEY = 'portal-login-name';
 
-export function keepName(storage: Keeper | null, name: string): void {
+export function storeTypedName(storage: NameStorage | null, name: string): void {
   try {
     if (name !== '') storage?.setItem(KEY, name);
   } catch {
@@ -16,7 +16,7 @@ export function keepName(storage: Keeper | null, name: string): void {
 }
 
 /** Return and remove the stored name. */
-export function takeName(storage: Keeper | null): string {
+export function takeTypedName(storage: NameStorage | null): string {
   const name = storage?.getItem(KEY) ?? '';
   storage?.removeItem(KEY);
   return name;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { missingText, type NodeUsage, type RequestedUsage, usageCharts } from './charts';
+import { missingChartTexts, type NodeUsage, type RequestedUsage, usageCharts } from './charts';
 
 const ASKED = { cpus: 4, memory_gb: 8 };
 
@@ -132,13 +132,13 @@ describe('charts of several nodes', () => {
 
 describe('missing charts', () => {
   it('are explained by a note', () => {
-    expect(missingText([MEASURED], 2)).toEqual([]);
-    expect(missingText([{ ...MEASURED, gpus: null }], 2)).toEqual([
+    expect(missingChartTexts([MEASURED], 2)).toEqual([]);
+    expect(missingChartTexts([{ ...MEASURED, gpus: null }], 2)).toEqual([
       "GPU usage unknown: nvidia-smi isn't available on this node.",
     ]);
-    expect(missingText([{ ...MEASURED, gpus: null }], 0)).toEqual([]);
-    expect(missingText([NOTHING], 2)).toEqual([]);
+    expect(missingChartTexts([{ ...MEASURED, gpus: null }], 0)).toEqual([]);
+    expect(missingChartTexts([NOTHING], 2)).toEqual([]);
     const blind = { ...MEASURED, memory_mb: [null, null, null], cpus: [null, null, null] };
-    expect(missingText([blind], 2)).toHaveLength(2);
+    expect(missingChartTexts([blind], 2)).toHaveLength(2);
   });
 });

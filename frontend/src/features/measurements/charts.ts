@@ -9,7 +9,7 @@ import {
   type TimeSeries,
   type Value,
 } from '@/ui/plot/series';
-import { CPUS, cpusText, MEMORY, PERCENT, type PlotUnit } from '@/ui/plot/units';
+import { busyCpusText, CPUS, MEMORY, PERCENT, type PlotUnit } from '@/ui/plot/units';
 
 const MB_PER_GB = 1024;
 /** Points further apart than this many steps are not connected. */
@@ -147,7 +147,7 @@ function cpuChart(
     .map((node) => ({ label: node.node ?? t`CPUs`, node, values: node.cpus }))
     .filter(({ values }) => anyKnown(values));
   if (columns.length === 0) return null;
-  const average = cpusText(mean(columns.map(({ values }) => mean(known(values)))));
+  const average = busyCpusText(mean(columns.map(({ values }) => mean(known(values)))));
   const now = isRunning ? latest(columns) : [];
   return {
     key: 'cpus',
@@ -160,7 +160,7 @@ function cpuChart(
 }
 
 function cpuSentence(now: readonly number[], average: string, cpus: number, nodes: number): string {
-  const busy = cpusText(mean(now));
+  const busy = busyCpusText(mean(now));
   if (nodes > 1)
     return now.length > 0
       ? t`${busy} of ${cpus} busy on each node now; ${average} on average.`
@@ -238,7 +238,7 @@ function gpuSentence(now: readonly number[], peak: number, unit: PlotUnit, lines
 }
 
 /** Explain each missing chart, if there are others. `gpus` is the number that was requested. */
-export function missingText(nodes: readonly NodeUsage[], gpus: number): string[] {
+export function missingChartTexts(nodes: readonly NodeUsage[], gpus: number): string[] {
   const points = Math.max(0, ...nodes.map(({ at }) => at.length));
   const sentences: string[] = [];
   if (points > 0 && !nodes.some((node) => anyKnown(node.memory_mb)))

@@ -88,7 +88,7 @@ function Figure({ title, runs, names, metric }: FigureProps) {
   return (
     <ChartFigure
       title={title}
-      text={countText(runs.length, ranked.length, shown.length)}
+      text={omittedRunsText(runs.length, ranked.length, shown.length)}
       heightPx={HEIGHT_PX}
       plot={<Lines axes={axes} count={shown.length} chosen={chosen} onChoose={choose} />}
       legend={
@@ -104,7 +104,7 @@ function Figure({ title, runs, names, metric }: FigureProps) {
 }
 
 /** Return what the chart leaves out. */
-function countText(all: number, withMetric: number, shown: number): string | undefined {
+function omittedRunsText(all: number, withMetric: number, shown: number): string | undefined {
   if (shown < withMetric)
     return t`The ${shown} runs with the smallest values, of ${{ total: withMetric }}.`;
   const missing = all - withMetric;

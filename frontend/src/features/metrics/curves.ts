@@ -128,7 +128,7 @@ function toChart(tag: string, lines: readonly Line[], settings: CurveSettings): 
     at,
     series: toSeries(columns.slice(0, lines.length)),
     behind: smoothing > 0 ? toSeries(columns.slice(lines.length)) : [],
-    text: [...valueText(points), ...remarks(lines, hidden)].join(' '),
+    text: [...valueTexts(points), ...remarks(lines, hidden)].join(' '),
   };
 }
 
@@ -163,7 +163,7 @@ function uniqueLabels(labels: readonly string[]): string[] {
 }
 
 /** Return the figures of a single line as a sentence. */
-function valueText(lines: readonly (readonly Point[])[]): string[] {
+function valueTexts(lines: readonly (readonly Point[])[]): string[] {
   const [only] = lines;
   if (only === undefined || lines.length > 1) return [];
   const known = only.flatMap(([, value]) => (value === null ? [] : [value]));

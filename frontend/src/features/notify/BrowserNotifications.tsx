@@ -49,26 +49,26 @@ export function BrowserNotifications() {
   const sessions = useLive((s) => s.sessions);
   const jobs = useLive((s) => s.jobs);
   const router = useRouter();
-  const before = useRef({ sessions, jobs });
-  const first = useRef<number | null>(null);
+  const previous = useRef({ sessions, jobs });
+  const firstAtMs = useRef<number | null>(null);
   /** incremented when the next warning is due */
   const [round, setRound] = useState(0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new `round` recomputes the warnings
   useEffect(() => {
-    const picture = { sessions, jobs };
+    const snapshot = { sessions, jobs };
     const now = clock.now();
-    if (jobs !== null) first.current ??= now;
-    const news = newNotifications(before.current, picture, first.current ?? now);
-    before.current = picture;
+    if (jobs !== null) firstAtMs.current ??= now;
+    const events = newNotifications(previous.current, snapshot, firstAtMs.current ?? now);
+    previous.current = snapshot;
     if (!leads || enabled === undefined) return;
     const notify = ({ to, ...content }: UserNotification): boolean =>
       showNotification(content, () => router.history.push(to));
     for (const notification of filterUnshown(
-      [...news, ...expiryNotifications(picture, now)].filter(({ kind }) => enabled[kind]),
+      [...events, ...expiryNotifications(snapshot, now)].filter(({ kind }) => enabled[kind]),
     ))
       notify(notification);
-    const next = nextWarning(picture, now);
+    const next = nextWarning(snapshot, now);
     if (next === null) return;
     const timer = window.setTimeout(
       () => setRound((n) => n + 1),

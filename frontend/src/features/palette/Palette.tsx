@@ -32,7 +32,7 @@ import {
   userCommand,
   withoutKnown,
 } from './commands';
-import { openDialog } from './openDialog';
+import { showDialog } from './dialogs';
 import classes from './Palette.module.css';
 import { QuestionDialog } from './QuestionDialog';
 import { fileSearchQuery, jobSearchQuery } from './queries';
@@ -50,7 +50,7 @@ export function Palette({ opened }: { opened: boolean }) {
     <>
       <Modal.Root
         opened={opened}
-        onClose={() => openDialog(null)}
+        onClose={() => showDialog(null)}
         yOffset="8vh"
         size="lg"
         centered={false}
@@ -131,32 +131,32 @@ function useFiles(text: string): Found {
 
 function useExecute(ask: (question: Question) => void): (command: Command) => void {
   const { setColorScheme } = useMantineColorScheme();
-  return ({ does }) => {
-    openDialog(null);
+  return ({ effect }) => {
+    showDialog(null);
     const { router } = navigation();
-    switch (does.kind) {
+    switch (effect.kind) {
       case 'page':
-        void router.navigate({ href: does.href });
+        void router.navigate({ href: effect.href });
         return;
       case 'tab':
-        window.open(does.href, '_blank', 'noopener');
+        window.open(effect.href, '_blank', 'noopener');
         return;
       case 'files':
-        void router.navigate({ to: '/files', search: does.search });
+        void router.navigate({ to: '/files', search: effect.search });
         return;
       case 'extend':
-        void extend(does.session, does.minutes).catch(showError);
+        void extend(effect.session, effect.minutes).catch(showError);
         return;
       case 'start-again':
-        void openAgain(does.session).catch(showError);
+        void openAgain(effect.session).catch(showError);
         return;
-      case 'act':
-        if (does.action === 'shortcuts') openDialog('shortcuts');
-        else if (does.action === 'log-out') void logOut();
-        else setColorScheme(does.action);
+      case 'action':
+        if (effect.action === 'shortcuts') showDialog('shortcuts');
+        else if (effect.action === 'log-out') void logOut();
+        else setColorScheme(effect.action);
         return;
       default:
-        ask(does);
+        ask(effect);
     }
   };
 }

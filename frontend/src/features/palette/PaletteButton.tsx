@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { UnstyledButton } from '@mantine/core';
 import { Icon } from '@/ui/icons';
-import { openDialog } from './openDialog';
+import { showDialog } from './dialogs';
 import classes from './PaletteButton.module.css';
 import { PALETTE_KEYS } from './paletteKeys';
 
@@ -12,7 +12,7 @@ export function PaletteButton() {
       className={classes.button}
       aria-label={t`Find anything: ${PALETTE_KEYS}`}
       title={t`Find a page, a session, a job, a file or an action`}
-      onClick={() => openDialog('palette')}
+      onClick={() => showDialog('palette')}
     >
       <Icon name="search" />
       <kbd className={classes.keys}>{PALETTE_KEYS}</kbd>

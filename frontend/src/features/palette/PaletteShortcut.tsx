@@ -3,8 +3,8 @@ import { navigation } from '@/lib/navigation';
 import { areSingleKeysOn, isPlainKey } from '@/lib/singleKeys';
 import { isForDialog } from '@/ui/focus';
 import { showError } from '@/ui/showError';
+import { type DialogName, showDialog, useShownDialog } from './dialogs';
 import { NOTHING_PRESSED, press, type ShortcutAction } from './keys';
-import { type DialogName, openDialog, useOpenDialog } from './openDialog';
 import { isPaletteKey } from './paletteKeys';
 
 type Dialog = ComponentType<{ opened: boolean }>;
@@ -27,7 +27,7 @@ export function PaletteShortcut() {
 
 /** A dialog loaded when it is first opened. If loading fails, the page stays as it is. */
 function LazyDialog({ name }: { name: DialogName }) {
-  const opened = useOpenDialog() === name;
+  const opened = useShownDialog() === name;
   const [Loaded, setLoaded] = useState<Dialog | null>(null);
   const missing = opened && Loaded === null;
   useEffect(() => {
@@ -35,7 +35,7 @@ function LazyDialog({ name }: { name: DialogName }) {
     LOADERS[name]()
       .then((dialog) => setLoaded(() => dialog))
       .catch((error: unknown) => {
-        openDialog(null);
+        showDialog(null);
         showError(error);
       });
   }, [missing, name]);
@@ -49,7 +49,7 @@ function useKeys(): void {
       if (event.defaultPrevented || event.isComposing || isForDialog(event)) return;
       if (isPaletteKey(event)) {
         event.preventDefault();
-        openDialog('palette');
+        showDialog('palette');
         return;
       }
       if (event.repeat || !isPlainKey(event) || !areSingleKeysOn()) return;
@@ -72,10 +72,10 @@ function runAction(action: ShortcutAction): void {
     case 'search': {
       const field = document.querySelector<HTMLElement>('main input[type="search"]');
       if (field) field.focus();
-      else openDialog('palette');
+      else showDialog('palette');
       return;
     }
     default:
-      openDialog(action.kind);
+      showDialog(action.kind);
   }
 }

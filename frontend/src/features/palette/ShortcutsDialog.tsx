@@ -5,15 +5,15 @@ import { useState } from 'react';
 import { TABLE_SHORTCUTS } from '@/features/jobs/tableKeys';
 import { areSingleKeysOn, setSingleKeys } from '@/lib/singleKeys';
 import { DialogShell } from '@/ui/ConfirmDialog';
+import { showDialog } from './dialogs';
 import { SHORTCUTS } from './keys';
-import { openDialog } from './openDialog';
 import { PALETTE_KEYS } from './paletteKeys';
 import classes from './Shortcuts.module.css';
 
 /** The list of shortcuts, with a switch for single keys. */
 export function Shortcuts({ opened }: { opened: boolean }) {
   return (
-    <DialogShell title={t`Keyboard shortcuts`} opened={opened} onClose={() => openDialog(null)}>
+    <DialogShell title={t`Keyboard shortcuts`} opened={opened} onClose={() => showDialog(null)}>
       <Inside />
     </DialogShell>
   );

@@ -3,7 +3,7 @@ import { plural, t } from '@lingui/core/macro';
 import type { Job, Me, Session } from '@/api/types';
 import { SECTIONS } from '@/features/account/sections';
 import { ADMIN_GROUPS } from '@/features/admin/nav';
-import { folderOf, nameOf } from '@/features/files/paths';
+import { fileNameOf, folderOf } from '@/features/files/paths';
 import type { FilesSearch } from '@/features/files/search';
 import { allowedActions } from '@/features/jobs/actions';
 import { jobStateLabel } from '@/features/jobs/labels';
@@ -17,12 +17,13 @@ import { isLive } from '@/live/reducer';
 
 export type PaletteAction = 'shortcuts' | 'light' | 'dark' | 'auto' | 'log-out';
 
-export type Doing =
+/** The effect of a command. */
+export type CommandEffect =
   /** a page of the portal */
   | { kind: 'page'; href: string }
   /** an app on a node, which opens in a tab of its own */
   | { kind: 'tab'; href: string }
-  | { kind: 'act'; action: PaletteAction }
+  | { kind: 'action'; action: PaletteAction }
   /** a file or folder on the Files page */
   | { kind: 'files'; search: FilesSearch }
   /** a change that is made at once */
@@ -42,7 +43,7 @@ export interface Command {
   detail: string;
   /** synonyms for the search; in languages other than English, English ones too */
   keywords?: string;
-  does: Doing;
+  effect: CommandEffect;
 }
 
 const page = (href: string, title: string, keywords = '', detail = t`Page`): Command => ({
@@ -50,7 +51,7 @@ const page = (href: string, title: string, keywords = '', detail = t`Page`): Com
   title,
   detail,
   keywords,
-  does: { kind: 'page', href },
+  effect: { kind: 'page', href },
 });
 
 const PAGES: readonly Command[] = [
@@ -74,10 +75,10 @@ const actionCommand = (action: PaletteAction, title: string, keywords = ''): Com
   title,
   detail: t`Action`,
   keywords,
-  does: { kind: 'act', action },
+  effect: { kind: 'action', action },
 });
 
-const ACTS: readonly Command[] = [
+const ACTIONS: readonly Command[] = [
   actionCommand('dark', t`Dark appearance`, t`theme night colour color mode`),
   actionCommand('light', t`Light appearance`, t`theme day bright colour color mode`),
   actionCommand('auto', t`System appearance`, t`theme automatic colour color mode`),
@@ -109,17 +110,22 @@ function sessionCommands(session: Session): Command[] {
     title: t`Open JupyterLab of ${name}`,
     detail: t`Opens a tab`,
     keywords,
-    does: { kind: 'tab', href: url },
+    effect: { kind: 'tab', href: url },
   };
   return [lab, own];
 }
 
-const actCommand = (id: string, title: string, keywords: string, does: Doing): Command => ({
+const actCommand = (
+  id: string,
+  title: string,
+  keywords: string,
+  effect: CommandEffect,
+): Command => ({
   id,
   title,
-  detail: does.kind === 'tab' ? t`Opens a tab` : t`Action`,
+  detail: effect.kind === 'tab' ? t`Opens a tab` : t`Action`,
   keywords,
-  does,
+  effect,
 });
 
 /** Return what can be done with a session in its state, besides opening it. */
@@ -132,8 +138,8 @@ export function sessionActions(session: Session): Command[] {
     commands.push(
       ...choices.map((minutes) => {
         const time = minutesAsTime(minutes);
-        const does: Doing = { kind: 'extend', session, minutes };
-        return actCommand(`${id} ${minutes}`, t`${time} more for ${name}`, t`extend time`, does);
+        const effect: CommandEffect = { kind: 'extend', session, minutes };
+        return actCommand(`${id} ${minutes}`, t`${time} more for ${name}`, t`extend time`, effect);
       }),
       actCommand(href, t`Open TensorBoard of ${name}`, t`curves loss`, { kind: 'tab', href }),
       logCommand(`/sessions/${id}/log`, name),
@@ -141,7 +147,7 @@ export function sessionActions(session: Session): Command[] {
   }
   if (state === 'ended')
     commands.push(
-      actCommand(`${id} again`, t`Start ${name} again`, t`restart`, {
+      actCommand(`${id} start-again`, t`Start ${name} again`, t`restart`, {
         kind: 'start-again',
         session,
       }),
@@ -211,7 +217,7 @@ export function allCommands({ me, sessions, jobs }: Known): Command[] {
     ...PAGES,
     ...managedGroups(me),
     ...adminPages(me),
-    ...ACTS,
+    ...ACTIONS,
     ...(jobs ?? []).map(jobCommand),
     ...ended.flatMap(sessionCommands),
     ...[...liveSessions, ...ended].flatMap(sessionActions),
@@ -314,14 +320,14 @@ export function fileCommand({ root, path, kind }: FoundFile): Command {
   const shown = isFolder ? path : folder;
   return {
     id: `file ${root}/${path}`,
-    title: escapeInvisible(nameOf(path)),
+    title: escapeInvisible(fileNameOf(path)),
     detail: folder === '' ? (isFolder ? t`Folder` : t`File`) : escapeInvisible(folder),
-    does: {
+    effect: {
       kind: 'files',
       search: {
         root,
         ...(shown === '' ? {} : { path: shown }),
-        ...(isFolder ? {} : { show: nameOf(path) }),
+        ...(isFolder ? {} : { show: fileNameOf(path) }),
       },
     },
   };

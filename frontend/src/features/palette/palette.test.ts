@@ -71,7 +71,7 @@ describe('the palette', () => {
     expect(titles('audit')).toEqual([]);
     expect(titles('audit', carol)).toEqual(['Audit']);
     const [group] = matchCommands(allCommands({ me: carol, sessions: null, jobs: null }), 'lab');
-    expect(group?.does).toEqual({ kind: 'page', href: '/groups/lab%2Fml' });
+    expect(group?.effect).toEqual({ kind: 'page', href: '/groups/lab%2Fml' });
   });
 
   it('adds the jobs that only the portal knows', () => {
@@ -120,7 +120,7 @@ describe('actions', () => {
 
   it('that lose work ask first, and none is offered before anything is typed', () => {
     const all = [...sessionActions(session({})), ...jobActions({ ...job, state: 'queued' } as Job)];
-    const kinds = all.filter(({ title }) => title.endsWith('…')).map(({ does }) => does.kind);
+    const kinds = all.filter(({ title }) => title.endsWith('…')).map(({ effect }) => effect.kind);
     expect(kinds).toEqual(['stop-session', 'cancel-job']);
     expect(titles('').filter((title) => title.endsWith('…'))).toEqual([]);
     expect(titles('stop')[0]).toBe('Stop Träining…');
@@ -132,17 +132,17 @@ describe('found files', () => {
     const file = fileCommand({ root: 'home', path: 'a/b/\u202egpj<b>.exe', kind: 'file' });
     expect(file.title).toBe('\\u202egpj<b>.exe');
     expect(file.detail).toBe('a/b');
-    expect(file.does).toEqual({
+    expect(file.effect).toEqual({
       kind: 'files',
       search: { root: 'home', path: 'a/b', show: '\u202egpj<b>.exe' },
     });
     const top = fileCommand({ root: 'home', path: 'true', kind: 'file' });
-    expect([top.detail, top.does]).toEqual([
+    expect([top.detail, top.effect]).toEqual([
       'File',
       { kind: 'files', search: { root: 'home', show: 'true' } },
     ]);
     const folder = fileCommand({ root: 'home', path: 'a/b', kind: 'folder' });
-    expect(folder.does).toEqual({ kind: 'files', search: { root: 'home', path: 'a/b' } });
+    expect(folder.effect).toEqual({ kind: 'files', search: { root: 'home', path: 'a/b' } });
   });
 
   it('are explained when some may be missing', () => {

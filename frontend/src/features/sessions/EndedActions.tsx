@@ -8,12 +8,12 @@ import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { removeSession, startAgain } from './actions';
 
-interface AgainProps extends Pick<ButtonProps, 'variant' | 'px'> {
+interface StartAgainProps extends Pick<ButtonProps, 'variant' | 'px'> {
   session: Session;
 }
 
 /** Start it again, and wait on the page that opens JupyterLab. */
-export function AgainButton({ session, ...buttonProps }: AgainProps) {
+export function StartAgainButton({ session, ...buttonProps }: StartAgainProps) {
   const navigate = useNavigate();
   const [busy, run] = useAction();
   const startAndOpen = async (): Promise<void> => {

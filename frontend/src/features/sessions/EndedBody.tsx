@@ -3,7 +3,7 @@ import type { Session } from '@/api/types';
 import { LogTail } from '@/features/log/LogTail';
 import { duration } from '@/lib/time';
 import { Time } from '@/ui/Time';
-import { AgainButton } from './EndedActions';
+import { StartAgainButton } from './EndedActions';
 import { Facts } from './Facts';
 import { endedUnexpectedly, endReason } from './labels';
 import { Reason } from './Reason';
@@ -38,7 +38,7 @@ export function EndedBody({ session }: { session: Session }) {
         </span>
       )}
       <div className={classes.actions}>
-        <AgainButton session={session} variant="default" px="sm" />
+        <StartAgainButton session={session} variant="default" px="sm" />
         <SessionMenu session={session} />
       </div>
       <SessionTensorboard session={session} />

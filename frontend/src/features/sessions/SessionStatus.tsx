@@ -4,7 +4,8 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { Session } from '@/api/types';
 import { ErrorLine } from '@/features/log/ErrorLine';
 import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
-import { AgainButton, RemoveButton } from './EndedActions';
+import { toStartLink } from '@/lib/startLink';
+import { RemoveButton, StartAgainButton } from './EndedActions';
 import { IdleLine } from './IdleLine';
 import { endedUnexpectedly, endReason } from './labels';
 import { OpenLab } from './OpenLab';
@@ -15,7 +16,6 @@ import { SessionTensorboard } from './SessionTensorboard';
 import { StartSteps } from './StartSteps';
 import { StopButton } from './StopButton';
 import { StoppingBody } from './StoppingBody';
-import { toStartLink } from './startLink';
 import { TerminalMenu } from './TerminalMenu';
 import { TimeLeft } from './TimeLeft';
 
@@ -82,7 +82,7 @@ function Ended({ session }: { session: Session }) {
         <ErrorLine source={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
       )}
       <div className={classes.actions}>
-        <AgainButton session={session} />
+        <StartAgainButton session={session} />
         <Button
           variant="default"
           renderRoot={(props) => <Link to="/start" search={toStartLink(session)} {...props} />}

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
-import { missingText, type NodeUsage, usageCharts } from '@/features/measurements/charts';
+import { missingChartTexts, type NodeUsage, usageCharts } from '@/features/measurements/charts';
 import { UsageCharts } from '@/features/measurements/UsageCharts';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
@@ -84,7 +84,7 @@ function Figures({ session, use, loading }: FiguresProps) {
       )}
       {note && <p className={classes.note}>{note}</p>}
       <UsageCharts charts={charts} />
-      {missingText(nodes, session.resources.gpus).map((text) => (
+      {missingChartTexts(nodes, session.resources.gpus).map((text) => (
         <p key={text} className={classes.note}>
           {text}
         </p>

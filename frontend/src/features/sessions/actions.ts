@@ -14,23 +14,23 @@ async function sendSession(body: SessionRequest, key: string): Promise<Session> 
 /** Return whether a session has ended: then a repeated request starts another one. */
 export const isOver = ({ state }: Session): boolean => state === 'ended';
 
-/** `typed` is the request as the form has it, with or without the portal's completion. */
-export function startSession(body: SessionRequest, typed: SessionRequest): Promise<Session> {
-  return sendOnce(['session', typed], () => body, sendSession, { isOver });
+/** `explicit` is the request without the fields that the portal completes: it identifies the request. */
+export function startSession(body: SessionRequest, explicit: SessionRequest): Promise<Session> {
+  return sendOnce(['session', explicit], () => body, sendSession, { isOver });
 }
 
 /** The data needed to start a session again. */
-type Again = Pick<Session, 'name' | 'environment'> & {
+type StartAgainRequest = Pick<Session, 'name' | 'environment'> & {
   resources: NonNullable<SessionRequest['resources']>;
 };
 
 /** Start the same session again, under a new name if the old one is taken. */
-export function startAgain({ name, environment, resources }: Again): Promise<Session> {
+export function startAgain({ name, environment, resources }: StartAgainRequest): Promise<Session> {
   const body = (): SessionRequest => {
     const sameName = liveStore.isNameTaken(name) ? {} : { name };
     return { ...sameName, environment, resources };
   };
-  return sendOnce(['again', name, environment, resources], body, sendSession, { isOver });
+  return sendOnce(['start-again', name, environment, resources], body, sendSession, { isOver });
 }
 
 /** Stop a session; one that has already ended stays in the list. */

@@ -18,7 +18,7 @@ export function idleText(
   if (state !== 'running' || since === null) return null;
   if (keptAtMs !== null && keptAtMs > Date.parse(since)) return null;
   const { gpus, cpus } = resources;
-  const held = joinWithAnd([...(gpus > 0 ? [gpusText(gpus)] : []), cpusText(cpus)]);
+  const resourcesText = joinWithAnd([...(gpus > 0 ? [gpusText(gpus)] : []), cpusText(cpus)]);
   const time = duration(nowMs - Date.parse(since));
-  return t`Idle for ${time}: it holds ${held} that others could use.`;
+  return t`Idle for ${time}: it holds ${{ held: resourcesText }} that others could use.`;
 }

@@ -6,7 +6,7 @@ import { translateExact } from '@/i18n/translate';
 
 export interface TerminalPlace {
   label: string;
-  /** what the label does not say */
+  /** details that the label omits */
   note: string | null;
   href: string;
 }

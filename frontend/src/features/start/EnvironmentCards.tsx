@@ -5,6 +5,7 @@ import { useState } from 'react';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { useMe } from '@/lib/useMe';
+import formClasses from '@/ui/FormPage.module.css';
 import { EnvironmentCard } from './EnvironmentCard';
 import { knownFirst, matchesSearch } from './environments';
 import { useFavorites } from './favorites';
@@ -39,7 +40,7 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
   const count = matches.length;
   const hidden = count - shown.length;
   return (
-    <fieldset className={classes.group}>
+    <fieldset className={formClasses.group}>
       <legend>
         <Term word="Environment">{t`Environment`}</Term>
       </legend>

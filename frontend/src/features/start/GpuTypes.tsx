@@ -1,13 +1,13 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment } from '@/api/types';
+import { findPartition } from '@/features/resources/outlook';
+import type { ResourceErrors, ResourceFormValues } from '@/features/resources/requestedResources';
+import { useWaits } from '@/features/resources/useWaits';
 import { memoryText } from '@/lib/sizes';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { useGpuFigures } from './gpuFigures';
-import { findPartition } from './outlook';
-import type { ResourceErrors, ResourceFormValues } from './requestedResources';
 import classes from './StartPage.module.css';
-import { useWaits } from './useWaits';
 
 const ANY = '(any)';
 

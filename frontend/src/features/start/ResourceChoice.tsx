@@ -1,26 +1,26 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment } from '@/api/types';
+import { useWaits } from '@/features/resources/useWaits';
 import { translateExact } from '@/i18n/translate';
 import { resourceTexts } from '@/lib/resourceLabels';
 import { ChoiceCard } from '@/ui/ChoiceCard';
+import type { CompletedPreset } from './presets';
 import classes from './StartPage.module.css';
-import { useWaits } from './useWaits';
-import type { Offer } from './values';
 
-export const CUSTOM = '(own)';
+export const CUSTOM = '(custom)';
 
 interface Props {
-  offers: readonly Offer[];
+  presets: readonly CompletedPreset[];
   cluster: Cluster;
   environment: Environment | undefined;
   chosen: string;
   onChoose: (name: string) => void;
 }
 
-/** Radio buttons: the site's presets and the user's own numbers. */
-export function ResourceChoice({ offers, cluster, environment, chosen, onChoose }: Props) {
-  const possible = offers.filter(({ problem }) => problem === undefined);
+/** Radio buttons: the site's presets, and custom resources. */
+export function ResourceChoice({ presets, cluster, environment, chosen, onChoose }: Props) {
+  const possible = presets.filter(({ problem }) => problem === undefined);
   const waits = useWaits(
     possible.map(({ values }) => values),
     cluster,
@@ -28,8 +28,8 @@ export function ResourceChoice({ offers, cluster, environment, chosen, onChoose 
   );
   return (
     <div className={`${classes.cards} ${classes.presets}`}>
-      {offers.map((offer) => {
-        const { preset, values, problem } = offer;
+      {presets.map((completed) => {
+        const { preset, values, problem } = completed;
         return (
           <ChoiceCard
             key={preset.name}
@@ -45,7 +45,7 @@ export function ResourceChoice({ offers, cluster, environment, chosen, onChoose 
             {problem ? (
               <span className={classes.why}>{problem}</span>
             ) : (
-              <span className={classes.quiet}>{waits[possible.indexOf(offer)]}</span>
+              <span className={classes.quiet}>{waits[possible.indexOf(completed)]}</span>
             )}
           </ChoiceCard>
         );

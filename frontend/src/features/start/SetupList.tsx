@@ -13,10 +13,10 @@ import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import classes from './StartPage.module.css';
 import { deleteSetup, renameSetup, setupsQuery } from './setups';
-import type { InitialValues } from './useStartForm';
+import type { SetupValues } from './useStartForm';
 
 /** The user's saved setups; a click fills in the form. Nothing if there are none. */
-export function SetupList({ onUse }: { onUse: (setup: InitialValues) => void }) {
+export function SetupList({ onUse }: { onUse: (setup: SetupValues) => void }) {
   const { data, error } = useQuery(setupsQuery);
   if (error && !data)
     return (
@@ -39,7 +39,7 @@ export function SetupList({ onUse }: { onUse: (setup: InitialValues) => void }) 
   );
 }
 
-function SetupItem({ setup, onUse }: { setup: Setup; onUse: (setup: InitialValues) => void }) {
+function SetupItem({ setup, onUse }: { setup: Setup; onUse: (setup: SetupValues) => void }) {
   const [dialog, setDialog] = useState<'rename' | 'delete' | null>(null);
   const { name, resources, problem } = setup;
   const title = translateExact(setup.environment_title);

@@ -5,8 +5,10 @@ import { type FormEvent, type ReactNode, Suspense, useRef, useState } from 'reac
 import { errorMessage } from '@/api/problem';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
+import { ResourceFields } from '@/features/resources/ResourceFields';
 import { startSession } from '@/features/sessions/actions';
-import type { StartLink } from '@/features/sessions/startLink';
+import type { StartLink } from '@/lib/startLink';
+import formClasses from '@/ui/FormPage.module.css';
 import { useFocusError } from '@/ui/focus';
 import { lazyPart } from '@/ui/lazyPart';
 import { Notice } from '@/ui/Notice';
@@ -15,7 +17,6 @@ import { TryAgain } from '@/ui/TryAgain';
 import { EnvironmentCards } from './EnvironmentCards';
 import { GpuTypes } from './GpuTypes';
 import { ResourceChoice } from './ResourceChoice';
-import { ResourceFields } from './ResourceFields';
 import { SetupList } from './SetupList';
 import { StarterChoice } from './StarterChoice';
 import classes from './StartPage.module.css';
@@ -24,7 +25,9 @@ import { StartBar, StartSummary } from './StartSummary';
 import { setupsChanged } from './setups';
 import { type StartFormState, useStartForm } from './useStartForm';
 
-const ChoiceWaits = lazyPart(async () => (await import('./ChoiceWaits')).ChoiceWaits);
+const ChoiceWaits = lazyPart(
+  async () => (await import('@/features/resources/ChoiceWaits')).ChoiceWaits,
+);
 
 interface Props {
   environments: Environment[];
@@ -53,12 +56,12 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
     if (event.target !== event.currentTarget) return;
     event.preventDefault();
     if (submitted.current) return;
-    if (start.blocked) return focusError();
+    if (start.isBlocked) return focusError();
     submitted.current = true;
     setBusy(true);
     try {
-      const { name } = await startSession(start.request(), start.typed());
-      start.done();
+      const { name } = await startSession(start.request(), start.explicitRequest());
+      start.finish();
       void setupsChanged();
       await navigate({ to: '/start-again/$name', params: { name } });
     } catch (error) {
@@ -71,13 +74,13 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
   };
 
   return (
-    <form ref={form} className={classes.columns} onSubmit={(e) => void submit(e)} noValidate>
-      <div className={classes.form}>
+    <form ref={form} className={formClasses.columns} onSubmit={(e) => void submit(e)} noValidate>
+      <div className={formClasses.form}>
         <RestoredNotice draft={start.draft} onStartOver={onStartOver} />
-        <SetupList onUse={start.fillIn} />
-        {start.missing && (
+        <SetupList onUse={start.applySetup} />
+        {start.environmentWarning && (
           <Notice tone="warning" urgent>
-            {start.missing}
+            {start.environmentWarning}
           </Notice>
         )}
         <EnvironmentCards
@@ -116,16 +119,16 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
 function ResourceSection({ start }: { start: StartFormState }) {
   const { cluster, values, fieldErrors } = start;
   return (
-    <fieldset className={classes.group}>
+    <fieldset className={formClasses.group}>
       <legend>
         <Term word="Resources">{t`Resources`}</Term>
       </legend>
       {cluster.presets.length > 0 && (
         <ResourceChoice
-          offers={start.offers}
+          presets={start.presets}
           cluster={cluster}
           environment={start.environment}
-          chosen={start.preset}
+          chosen={start.chosenPreset}
           onChoose={start.choosePreset}
         />
       )}

@@ -1,10 +1,10 @@
 import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment, ResolvedResources } from '@/api/types';
 import { StartEstimate } from '@/features/estimates/StartEstimate';
-import { OUTLOOK_TEXT, outlook } from './outlook';
-import type { ResourceFormValues } from './requestedResources';
+import { OUTLOOK_TEXT, outlook } from '@/features/resources/outlook';
+import type { ResourceFormValues } from '@/features/resources/requestedResources';
+import { toResources } from '@/features/resources/values';
 import classes from './StartPage.module.css';
-import { toResources } from './values';
 
 interface Props {
   values: ResourceFormValues;

@@ -5,15 +5,14 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
-import { isKnown } from '@/features/cluster/nodes';
 import { environmentsQuery } from '@/features/environments/queries';
-import fileClasses from '@/features/files/Files.module.css';
-import { useDropArea } from '@/features/files/useDropArea';
+import { keepDropped } from '@/lib/droppedFiles';
+import { isClusterKnown } from '@/live/isClusterKnown';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { PageTitle } from '@/ui/PageTitle';
 import { TryAgain } from '@/ui/TryAgain';
-import { keepDropped } from './droppedFiles';
+import { useDropArea } from '@/ui/useDropArea';
 import { StartForm } from './StartForm';
 import classes from './StartPage.module.css';
 import { StartSkeleton } from './StartSkeleton';
@@ -27,12 +26,12 @@ export function StartPage() {
   const link = route.useSearch();
   const [round, setRound] = useState(0);
   const navigate = useNavigate();
-  const drop = useDropArea(true, ({ files }) => {
+  const drop = useDropArea(t`Drop to start a job with this file`, true, ({ files }) => {
     keepDropped([...files]);
     void navigate({ to: '/jobs/new' });
   });
   return (
-    <div className={fileClasses.drop} data-label={t`Drop to start a job with this file`} {...drop}>
+    <div {...drop}>
       <div className={classes.top}>
         <PageTitle tab={t`Start a session`}>
           <Trans>Start a session</Trans>
@@ -45,7 +44,7 @@ export function StartPage() {
         />
       ) : environments.data === undefined || cluster === null || sessions === null ? (
         <StartSkeleton aside={<ClusterPanel />} />
-      ) : !isKnown(cluster) ? (
+      ) : !isClusterKnown(cluster) ? (
         <Notice tone="warning">
           <Trans>
             Slurm has not responded yet, so no sessions can be started. This page continues

@@ -1,5 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import type { ReactNode } from 'react';
+import formClasses from '@/ui/FormPage.module.css';
 import { FormSkeleton } from '@/ui/FormSkeleton';
 import classes from './StartPage.module.css';
 
@@ -12,7 +13,7 @@ const GROUPS = [
 /** The place of the form that starts a session. `aside` is shown below the summary's place. */
 export function StartSkeleton({ aside }: { aside: ReactNode }) {
   return (
-    <div className={classes.columns}>
+    <div className={formClasses.columns}>
       <FormSkeleton groups={GROUPS} />
       <div className={classes.side}>
         <Skeleton height={280} radius="lg" role="none" />

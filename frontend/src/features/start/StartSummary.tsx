@@ -1,18 +1,18 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Paper } from '@mantine/core';
+import type { ResourceFormValues } from '@/features/resources/requestedResources';
+import { isComplete } from '@/features/resources/values';
 import { translateExact } from '@/i18n/translate';
-import { gpuText } from '@/lib/resourceLabels';
+import { gpuText, resourceTexts } from '@/lib/resourceLabels';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartOver } from '@/ui/RestoredForm';
-import { generalMessage } from './formErrors';
-import type { ResourceFormValues } from './requestedResources';
 import { SaveSetup } from './SaveSetup';
 import { StartOutlook } from './StartOutlook';
 import classes from './StartPage.module.css';
+import { generalMessage } from './submitError';
 import type { StartFormState } from './useStartForm';
-import { isComplete, valuesText } from './values';
 
 interface Props {
   start: StartFormState;
@@ -38,19 +38,19 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
           <Trans>Opens {starter}</Trans>
         </p>
       )}
-      {(message || start.noSession) && (
+      {(message || start.noSessionReason) && (
         <div data-problem tabIndex={-1} className={classes.problem}>
           {message && <Notice tone="error">{message}</Notice>}
-          {start.noSession && <Notice tone="warning">{start.noSession}</Notice>}
+          {start.noSessionReason && <Notice tone="warning">{start.noSessionReason}</Notice>}
         </div>
       )}
-      {!message && !start.noSession && (
+      {!message && !start.noSessionReason && (
         <StartOutlook
           values={values}
           cluster={start.cluster}
           environment={environment}
           possible={Object.keys(start.fieldErrors).length === 0 && start.nameError === null}
-          onChoose={start.setOwnResources}
+          onChoose={start.setCustomResources}
         />
       )}
       <Button
@@ -89,6 +89,10 @@ export function StartBar({ start, busy }: Props) {
     </div>
   );
 }
+
+/** Return the resources as text, as in "1 v100 GPU · 2 CPUs · 4 GB · 4 h". */
+const valuesText = (values: ResourceFormValues): string =>
+  isComplete(values) ? resourceTexts(values).join(' · ') : t`Some values are still missing.`;
 
 /** Return a name for a setup, as in "PyTorch, 1 v100 GPU". */
 const suggestedName = (title: string, { gpus, gpu_type }: ResourceFormValues): string =>

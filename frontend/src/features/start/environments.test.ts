@@ -6,7 +6,7 @@ import {
   firstAvailable,
   knownFirst,
   matchesSearch,
-  missingText,
+  unavailableEnvironmentText,
 } from './environments';
 
 const environment = (title: string, framework: string | null, gpu = 'none', available = true) =>
@@ -113,13 +113,15 @@ describe('a requested environment', () => {
   });
 
   it('is named if another one is chosen', () => {
-    expect(missingText(all, null)).toBeNull();
-    expect(missingText(all, { by: 'setup', name: 'py' })).toBeNull();
-    expect(missingText(all, { by: 'setup', name: 'gone' })).toMatch(
+    expect(unavailableEnvironmentText(all, null)).toBeNull();
+    expect(unavailableEnvironmentText(all, { by: 'setup', name: 'py' })).toBeNull();
+    expect(unavailableEnvironmentText(all, { by: 'setup', name: 'gone' })).toMatch(
       /^The setup .*“gone”.*no longer/,
     );
-    expect(missingText(all, { by: 'link', name: 'gone' })).toMatch(/^The link .*“gone”/);
-    expect(missingText(all, { by: 'setup', name: 'old' })).toMatch(
+    expect(unavailableEnvironmentText(all, { by: 'link', name: 'gone' })).toMatch(
+      /^The link .*“gone”/,
+    );
+    expect(unavailableEnvironmentText(all, { by: 'setup', name: 'old' })).toMatch(
       /^The setup uses the environment Old, which/,
     );
   });

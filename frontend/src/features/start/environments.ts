@@ -37,7 +37,7 @@ export interface RequestedEnvironment {
 }
 
 /** Explain that the requested environment is unavailable; null if it is available. */
-export function missingText(
+export function unavailableEnvironmentText(
   all: readonly EnvironmentChoice[],
   requested: RequestedEnvironment | null,
 ): string | null {

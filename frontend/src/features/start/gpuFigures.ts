@@ -16,7 +16,7 @@ const gpuFiguresQuery = queryOptions({
 const MAX_FIGURES = 2;
 
 /** Return a result as text, as in "Matrix multiplication, fp16: 91,000 GFLOPS (median of 4 runs)". */
-export function figureText(figure: GpuTypeFigures['figures'][number]): string {
+export function gpuFigureText(figure: GpuTypeFigures['figures'][number]): string {
   const { median, runs } = figure;
   const title = translateExact(figure.title);
   const unit = translateExact(figure.unit);
@@ -32,6 +32,9 @@ export function figureText(figure: GpuTypeFigures['figures'][number]): string {
 export function useGpuFigures(): ReadonlyMap<string, string[]> {
   const { data } = useQuery(gpuFiguresQuery);
   return new Map(
-    data?.map(({ gpu_type, figures }) => [gpu_type, figures.slice(0, MAX_FIGURES).map(figureText)]),
+    data?.map(({ gpu_type, figures }) => [
+      gpu_type,
+      figures.slice(0, MAX_FIGURES).map(gpuFigureText),
+    ]),
   );
 }

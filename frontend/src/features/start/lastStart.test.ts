@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadLastStart, saveLastStart } from './lastStart';
 
-const NOTHING = { environment: null, preset: null, own: null };
+const NOTHING = { environment: null, preset: null, custom: null };
 
 describe('the last choice', () => {
   const stored = new Map<string, string>();
@@ -17,7 +17,7 @@ describe('the last choice', () => {
   afterEach(() => vi.unstubAllGlobals());
 
   it('is loaded for the user who chose it, and for no other', () => {
-    const choice = { environment: 'vision', preset: 'large', own: null };
+    const choice = { environment: 'vision', preset: 'large', custom: null };
     saveLastStart('alice', choice);
     expect(loadLastStart('alice')).toEqual(choice);
     expect(loadLastStart('bob')).toEqual(NOTHING);
@@ -25,7 +25,7 @@ describe('the last choice', () => {
 
   it('is empty if storage is disabled', () => {
     vi.stubGlobal('window', {});
-    saveLastStart('alice', { environment: 'vision', preset: null, own: null });
+    saveLastStart('alice', { environment: 'vision', preset: null, custom: null });
     expect(loadLastStart('alice')).toEqual(NOTHING);
   });
 });

@@ -1,24 +1,28 @@
 /** The user's last choice on the start page, stored by username in this browser only. */
+
+import {
+  isResourceOverrides,
+  type ResourceOverrides,
+} from '@/features/resources/requestedResources';
 import { readStored, writeStored } from '@/lib/storage';
-import { isResourceOverrides, type ResourceOverrides } from './requestedResources';
 
 const keyOf = (username: string): string => `portal.last-start ${username}`;
 
 export interface LastStart {
   environment: string | null;
-  /** null for the user's own numbers */
+  /** null for custom resources */
   preset: string | null;
-  own: ResourceOverrides | null;
+  custom: ResourceOverrides | null;
 }
 
-const NOTHING: LastStart = { environment: null, preset: null, own: null };
+const NOTHING: LastStart = { environment: null, preset: null, custom: null };
 
 export function loadLastStart(username: string): LastStart {
   try {
     const value: unknown = JSON.parse(readStored(keyOf(username)) ?? 'null');
     if (typeof value !== 'object' || value === null) return NOTHING;
     const last: LastStart = { ...NOTHING, ...value };
-    return { ...last, own: isResourceOverrides(last.own) ? last.own : null };
+    return { ...last, custom: isResourceOverrides(last.custom) ? last.custom : null };
   } catch {
     return NOTHING; // an older version wrote it
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Setup, UsedSetup } from '@/api/types';
-import { figureText } from './gpuFigures';
+import { gpuFigureText } from './gpuFigures';
 import { notSaved } from './setups';
 
 const resources = {
@@ -27,7 +27,7 @@ describe('notSaved', () => {
   });
 });
 
-describe('figureText', () => {
+describe('gpuFigureText', () => {
   const figure = {
     template: 'bench-matmul',
     title: 'Matrix multiplication',
@@ -46,10 +46,10 @@ describe('figureText', () => {
   };
 
   it('shows the median in three digits', () => {
-    expect(figureText(figure)).toBe(
+    expect(gpuFigureText(figure)).toBe(
       'Matrix multiplication, fp16: 91,200 GFLOPS (median of 4 runs)',
     );
-    expect(figureText({ ...figure, labels: {}, median: 0.12345, unit: 'ms', runs: 1 })).toBe(
+    expect(gpuFigureText({ ...figure, labels: {}, median: 0.12345, unit: 'ms', runs: 1 })).toBe(
       'Matrix multiplication: 0.123 ms',
     );
   });

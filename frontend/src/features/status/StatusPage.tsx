@@ -14,7 +14,7 @@ import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { TryAgain } from '@/ui/TryAgain';
-import { answerText, overall, partName, purpose, stateLabel, worstFirst } from './labels';
+import { answerText, overall, partName, partStateLabel, purpose, worstFirst } from './labels';
 import { STATUS_MS, statusQuery } from './queries';
 import classes from './Status.module.css';
 
@@ -105,7 +105,7 @@ function Part({ item }: { item: SystemStatus['items'][number] }) {
     <Paper component="li" className={classes.part}>
       <div className={classes.head}>
         <h2>{partName(item)}</h2>
-        <StateChip {...stateLabel(item.state)} />
+        <StateChip {...partStateLabel(item.state)} />
       </div>
       <p className={classes.quiet}>{purpose(item.part)}</p>
       <p className={classes.quiet}>{answerText(item, now)}</p>

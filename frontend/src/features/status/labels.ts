@@ -49,7 +49,7 @@ export function partName({ part, name }: Named): string {
 
 export const purpose = (part: string): string => PARTS[part]?.[1] ?? '';
 
-export function stateLabel(state: PartState): StateLabel {
+export function partStateLabel(state: PartState): StateLabel {
   switch (state) {
     case 'ok':
       return { label: t`Works`, tone: 'good' };

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { answerText, latency, overall, partName, purpose, stateLabel, worstFirst } from './labels';
+import {
+  answerText,
+  latency,
+  overall,
+  partName,
+  partStateLabel,
+  purpose,
+  worstFirst,
+} from './labels';
 
 const NOW = Date.parse('2026-11-22T05:00:10Z');
 const AT = '2026-11-22T05:00:07Z';
@@ -31,7 +39,7 @@ describe('a part of the system', () => {
     expect(purpose('fax')).toBe('');
     expect(partName({ part: 'fax', name: '' })).toBe('fax');
     expect(partName({ part: 'directory', name: 'ldap2' })).toBe('Directory ldap2');
-    expect(stateLabel('something' as 'ok').label).toBe('Unknown');
+    expect(partStateLabel('something' as 'ok').label).toBe('Unknown');
   });
 });
 

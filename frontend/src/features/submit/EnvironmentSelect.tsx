@@ -2,8 +2,8 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { NativeSelect } from '@mantine/core';
 import type { Environment } from '@/api/types';
-import startClasses from '@/features/start/StartPage.module.css';
 import { translate, translateExact } from '@/i18n/translate';
+import formClasses from '@/ui/FormPage.module.css';
 
 interface Props {
   choices: readonly Environment[];
@@ -15,7 +15,7 @@ interface Props {
 /** The choice of a template's environment. */
 export function EnvironmentSelect({ choices, chosen, error, onChoose }: Props) {
   return (
-    <fieldset className={startClasses.group}>
+    <fieldset className={formClasses.group}>
       <legend>
         <Trans>Environment</Trans>
       </legend>

@@ -3,7 +3,6 @@ import { Button } from '@mantine/core';
 import type { ScriptImport } from '@/api/types';
 import { useAction } from '@/ui/useAction';
 import { importScript } from './importScript';
-import classes from './SubmitPage.module.css';
 
 interface Props {
   script: string;
@@ -15,7 +14,7 @@ export function ImportLines({ script, onImport }: Props) {
   const [busy, run] = useAction();
   if (!/^#SBATCH/m.test(script)) return null;
   return (
-    <div className={classes.importLines}>
+    <div>
       <Button
         size="compact-sm"
         variant="default"

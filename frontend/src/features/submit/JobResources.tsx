@@ -2,15 +2,15 @@ import { t } from '@lingui/core/macro';
 import { Suspense } from 'react';
 import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
-import { ResourceFields } from '@/features/start/ResourceFields';
-import type { ResourceErrors } from '@/features/start/requestedResources';
-import type { Purpose } from '@/features/start/resolveResources';
-import classes from '@/features/start/StartPage.module.css';
+import { ResourceFields } from '@/features/resources/ResourceFields';
+import type { ResourceErrors } from '@/features/resources/requestedResources';
+import type { Purpose } from '@/features/resources/resolveResources';
+import formClasses from '@/ui/FormPage.module.css';
 import { lazyPart } from '@/ui/lazyPart';
 import type { JobResourceFormValues } from './request';
 
 const ChoiceWaits = lazyPart(
-  async () => (await import('@/features/start/ChoiceWaits')).ChoiceWaits,
+  async () => (await import('@/features/resources/ChoiceWaits')).ChoiceWaits,
 );
 
 interface Props {
@@ -23,7 +23,7 @@ interface Props {
 
 export function JobResources({ cluster, purpose, values, fieldErrors, onChange }: Props) {
   return (
-    <fieldset className={classes.group}>
+    <fieldset className={formClasses.group}>
       <legend>
         <Term word="Resources">{t`Resources`}</Term>
       </legend>

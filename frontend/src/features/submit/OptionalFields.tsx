@@ -2,9 +2,9 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { TextInput } from '@mantine/core';
 import type { JobDetail } from '@/api/types';
-import startClasses from '@/features/start/StartPage.module.css';
 import { isLike, isText } from '@/lib/drafts';
-import { type FormDraft, type Put, useDraftField } from '@/lib/useFormDraft';
+import { type FormDraft, type SetValue, useDraftField } from '@/lib/useFormDraft';
+import formClasses from '@/ui/FormPage.module.css';
 import classes from './SubmitPage.module.css';
 
 export interface OptionalValues {
@@ -17,12 +17,12 @@ const isOptionalValues = isLike<OptionalValues>({ name: isText, logdir: isText }
 /** Keep the optional fields, with an earlier job's name as the initial one. */
 export function useOptionalFields(
   draft: FormDraft,
-  from: JobDetail | undefined,
-): [OptionalValues, Put<OptionalValues>] {
+  earlierJob: JobDetail | undefined,
+): [OptionalValues, SetValue<OptionalValues>] {
   return useDraftField(
     draft,
     'more',
-    () => ({ name: from?.name ?? '', logdir: '' }),
+    () => ({ name: earlierJob?.name ?? '', logdir: '' }),
     isOptionalValues,
   );
 }
@@ -40,11 +40,11 @@ const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false }
 /** A job's name and TensorBoard's folder. */
 export function OptionalFields({ value, defaultName, fieldErrors, onChange }: Props) {
   return (
-    <fieldset className={startClasses.group}>
+    <fieldset className={formClasses.group}>
       <legend>
         <Trans>Name and TensorBoard</Trans>
       </legend>
-      <div className={`${startClasses.fields} ${classes.parameters}`}>
+      <div className={`${formClasses.fields} ${classes.parameters}`}>
         <TextInput
           label={t`Name, optional`}
           placeholder={defaultName}

@@ -2,14 +2,14 @@ import { t } from '@lingui/core/macro';
 import { Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
 import { joinSentences } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
-import { choiceKey, type Field, rangeText, type Typed } from './fields';
+import { choiceKey, type Field, rangeText, type TypedValue } from './fields';
 import classes from './SubmitPage.module.css';
 
 interface Props {
   field: Field;
-  value: Typed;
+  value: TypedValue;
   error: string | undefined;
-  onChange: (value: Typed) => void;
+  onChange: (value: TypedValue) => void;
 }
 
 /** Translated units of the portal's own templates; a site's other units are shown unchanged. */

@@ -1,6 +1,6 @@
 import { plural } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import startClasses from '@/features/start/StartPage.module.css';
+import formClasses from '@/ui/FormPage.module.css';
 import { ParameterField } from './ParameterField';
 import classes from './SubmitPage.module.css';
 import type { Submitting } from './useSubmit';
@@ -21,11 +21,11 @@ export function ParameterFields({ typed, fieldErrors, tasks, submitting }: Props
   const type = change(typed.type);
   if (fields.length === 0) return null;
   return (
-    <fieldset className={startClasses.group}>
+    <fieldset className={formClasses.group}>
       <legend>
         <Trans>Parameters</Trans>
       </legend>
-      <div className={`${startClasses.fields} ${classes.parameters}`}>
+      <div className={`${formClasses.fields} ${classes.parameters}`}>
         {fields.map((field) => (
           <ParameterField
             key={field.name}

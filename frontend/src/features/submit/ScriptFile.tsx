@@ -5,12 +5,11 @@ import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { errorMessage, fieldMessage } from '@/api/problem';
 import type { ScriptImport } from '@/api/types';
-import fileClasses from '@/features/files/Files.module.css';
-import { useDropArea } from '@/features/files/useDropArea';
-import { takeDropped } from '@/features/start/droppedFiles';
+import { takeDropped } from '@/lib/droppedFiles';
 import { useMe } from '@/lib/useMe';
 import { lazyPart } from '@/ui/lazyPart';
 import { Notice } from '@/ui/Notice';
+import { useDropArea } from '@/ui/useDropArea';
 import { importScript } from './importScript';
 import classes from './SubmitPage.module.css';
 
@@ -32,9 +31,13 @@ export function ScriptFile({ onScript, children }: Props) {
   const { begin, sending, error } = useScriptFile(onScript);
   const first = useRef(begin);
   useEffect(() => void first.current(takeDropped()), []);
-  const drop = useDropArea(true, ({ files }) => void begin([...files]));
+  const drop = useDropArea(
+    t`Drop to start a job with this file`,
+    true,
+    ({ files }) => void begin([...files]),
+  );
   return (
-    <div className={fileClasses.drop} data-label={t`Drop to start a job with this file`} {...drop}>
+    <div {...drop}>
       {children(
         <section className={classes.file} aria-label={t`Start with a file`}>
           <p className={classes.quiet}>

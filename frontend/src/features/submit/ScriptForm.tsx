@@ -1,9 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
 import { Suspense } from 'react';
-import startClasses from '@/features/start/StartPage.module.css';
 import { translateExact } from '@/i18n/translate';
 import { CodeEditor } from '@/ui/code/CodeEditor';
+import formClasses from '@/ui/FormPage.module.css';
 import { lazyPart } from '@/ui/lazyPart';
 import { RestoredNotice } from '@/ui/RestoredForm';
 import { ImportLines } from './ImportLines';
@@ -12,24 +12,24 @@ import { OptionalFields } from './OptionalFields';
 import { SizingHint } from './SizingHint';
 import { SubmitFoot } from './SubmitFoot';
 import classes from './SubmitPage.module.css';
-import { type Begin, useScriptForm } from './useScriptForm';
+import { type ScriptFormInput, useScriptForm } from './useScriptForm';
 
 const ImportReport = lazyPart(async () => (await import('./ImportReport')).ImportReport);
 
-interface Props extends Begin {
+interface Props extends ScriptFormInput {
   onStartOver: () => void;
 }
 
 /** The form that submits the user's own script. */
-export function ScriptForm({ onStartOver, ...begin }: Props) {
-  const { cluster, from } = begin;
-  const form = useScriptForm(begin);
+export function ScriptForm({ onStartOver, ...input }: Props) {
+  const { cluster, earlierJob } = input;
+  const form = useScriptForm(input);
   const { draft, resources, submitting } = form;
   const { submitErrors, change } = submitting;
   return (
     <form
       ref={submitting.form}
-      className={`${startClasses.form} ${classes.form}`}
+      className={`${formClasses.form} ${classes.form}`}
       onSubmit={submitting.submit}
       noValidate
     >
@@ -45,7 +45,7 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
         purpose={form.purpose}
         values={resources.values}
         fieldErrors={{
-          ...submitting.shown(resources.fieldErrors, resources.current),
+          ...submitting.errorsToShow(resources.fieldErrors, resources.isCurrent),
           ...submitErrors.resources,
         }}
         onChange={change(resources.set)}
@@ -59,7 +59,7 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
       <SizingHint
         sizing={form.sizing}
         resources={resources}
-        source={from ? 'job' : 'script'}
+        source={earlierJob ? 'job' : 'script'}
         onChange={change((apply: () => void) => apply())}
       />
       <SubmitFoot

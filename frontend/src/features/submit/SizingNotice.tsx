@@ -6,11 +6,11 @@ import { Notice } from '@/ui/Notice';
 import classes from './SubmitPage.module.css';
 import type { ComparedWith } from './sizing';
 import { fieldsText, hintTexts } from './sizingTexts';
-import type { ResourcesState } from './useResources';
+import type { JobResourcesState } from './useJobResources';
 
 export interface SizingProps {
   sizing: Sizing;
-  resources: ResourcesState;
+  resources: JobResourcesState;
   source: ComparedWith;
   /** runs a change of the form */
   onChange: (apply: () => void) => void;

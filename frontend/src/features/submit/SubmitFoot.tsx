@@ -1,20 +1,20 @@
 import { Button } from '@mantine/core';
 import { StartEstimate } from '@/features/estimates/StartEstimate';
-import type { Purpose } from '@/features/start/resolveResources';
+import type { Purpose } from '@/features/resources/resolveResources';
 import type { FormDraft } from '@/lib/useFormDraft';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartOver } from '@/ui/RestoredForm';
 import classes from './SubmitPage.module.css';
-import type { ResourcesState } from './useResources';
+import type { JobResourcesState } from './useJobResources';
 import type { Submitting } from './useSubmit';
 
 interface Props {
   submitting: Submitting;
-  resources: ResourcesState;
+  resources: JobResourcesState;
   /** the template or environment of the start estimate */
   purpose: Purpose;
-  onChoose: ResourcesState['set'];
+  onChoose: JobResourcesState['set'];
   label: string;
   draft: FormDraft;
   onStartOver: () => void;

@@ -7,7 +7,6 @@ import { type ReactNode, Suspense, useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { Cluster, JobDetail, ScriptImport } from '@/api/types';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
-import { isKnown } from '@/features/cluster/nodes';
 import { environmentsQuery } from '@/features/environments/queries';
 import {
   jobQuery,
@@ -15,18 +14,19 @@ import {
   templateQuery,
   templatesQuery,
 } from '@/features/jobs/queries';
-import { resolvedResourcesQuery } from '@/features/start/resolveResources';
-import startClasses from '@/features/start/StartPage.module.css';
+import { resolvedResourcesQuery } from '@/features/resources/resolveResources';
 import { translateExact } from '@/i18n/translate';
 import { refetchFailed } from '@/lib/queries';
+import { isClusterKnown } from '@/live/isClusterKnown';
 import { useLive } from '@/live/store';
+import formClasses from '@/ui/FormPage.module.css';
 import { FormSkeleton } from '@/ui/FormSkeleton';
 import { lazyPart } from '@/ui/lazyPart';
 import { Notice } from '@/ui/Notice';
 import head from '@/ui/PageHead.module.css';
 import { PageTitle } from '@/ui/PageTitle';
 import { TryAgain } from '@/ui/TryAgain';
-import type { Filled } from './link';
+import type { SubmitLink } from './link';
 import { ScriptFile } from './ScriptFile';
 import classes from './SubmitPage.module.css';
 import { TemplateCards } from './TemplateCards';
@@ -38,20 +38,20 @@ const TemplateForm = lazyPart(async () => (await import('./TemplateForm')).Templ
 export function SubmitPage() {
   const {
     template,
-    from,
+    from: earlierId,
     own,
     imported: isImported = false,
-    ...filled
+    ...link
   } = useSearch({ from: '/member/jobs/new' });
   const navigate = useNavigate();
   const [imported, setImported] = useState<ImportedFile | null>(null);
   const cluster = useLive((s) => s.cluster);
-  const earlier = useQuery({ ...jobQuery(from ?? ''), enabled: from !== undefined });
+  const earlier = useQuery({ ...jobQuery(earlierId ?? ''), enabled: earlierId !== undefined });
   if (earlier.error)
     return <TryAgain error={errorMessage(earlier.error)} onRetry={() => void earlier.refetch()} />;
-  if (cluster === null || (from !== undefined && earlier.data === undefined))
+  if (cluster === null || (earlierId !== undefined && earlier.data === undefined))
     return <LoadingForm />;
-  if (!isKnown(cluster))
+  if (!isClusterKnown(cluster))
     return (
       <Notice tone="warning">
         <Trans>
@@ -60,19 +60,19 @@ export function SubmitPage() {
         </Trans>
       </Notice>
     );
-  const job = from === undefined ? undefined : earlier.data;
+  const job = earlierId === undefined ? undefined : earlier.data;
   const chosen = template ?? job?.template ?? undefined;
   if (chosen !== undefined)
     return (
-      <FromTemplate
-        key={JSON.stringify([chosen, job?.id, filled])}
+      <TemplateSource
+        key={JSON.stringify([chosen, job?.id, link])}
         name={chosen}
         cluster={cluster}
-        from={job}
-        filled={filled}
+        earlierJob={job}
+        link={link}
       />
     );
-  if (job) return <FromScript key={job.id} cluster={cluster} from={job} {...NO_FILE} />;
+  if (job) return <ScriptSource key={job.id} cluster={cluster} earlierJob={job} {...NO_FILE} />;
   const start = async (script: ScriptImport): Promise<void> => {
     // The new entry of the history comes first, because the form's draft belongs to it.
     await navigate({ to: '/jobs/new', search: { own: true, imported: true } });
@@ -83,10 +83,10 @@ export function SubmitPage() {
     <ScriptFile onScript={start}>
       {(button) =>
         own ? (
-          <FromScript
+          <ScriptSource
             key={file?.count ?? 0}
             cluster={cluster}
-            from={undefined}
+            earlierJob={undefined}
             imported={file?.script ?? null}
             isImported={isImported}
             fileButton={button}
@@ -125,7 +125,7 @@ function LoadingForm({ isTemplate = false }: { isTemplate?: boolean }) {
         <Skeleton height={32} width="min(20rem, 60%)" role="none" />
       </div>
       {isTemplate && <Skeleton className={classes.about} height={48} width="60%" role="none" />}
-      <div className={startClasses.columns}>
+      <div className={formClasses.columns}>
         <FormSkeleton groups={GROUPS.form} />
         <ClusterPanel />
       </div>
@@ -182,19 +182,19 @@ function TemplateChoice({ fileButton }: { fileButton: ReactNode }) {
   );
 }
 
-const runAgain = ({ name }: JobDetail): string => t`Run ${name} again`;
+const runAgainTitle = ({ name }: JobDetail): string => t`Run ${name} again`;
 
-interface FromProps {
+interface FormProps {
   cluster: Cluster;
-  from: JobDetail | undefined;
+  earlierJob: JobDetail | undefined;
 }
 
-function FromTemplate({
+function TemplateSource({
   name,
   cluster,
-  from,
-  filled,
-}: FromProps & { name: string; filled: Filled }) {
+  earlierJob,
+  link,
+}: FormProps & { name: string; link: SubmitLink }) {
   const template = useQuery(templateQuery(name));
   const { data, error } = template;
   const environments = useQuery(environmentsQuery);
@@ -215,7 +215,7 @@ function FromTemplate({
   if (data === undefined || environments.data === undefined) return <LoadingForm isTemplate />;
   return (
     <WithPanel
-      title={from ? runAgain(from) : translateExact(data.title)}
+      title={earlierJob ? runAgainTitle(earlierJob) : translateExact(data.title)}
       about={translateExact(data.description)}
       back={
         <Link to="/jobs/new" className={head.back}>
@@ -223,7 +223,7 @@ function FromTemplate({
         </Link>
       }
     >
-      {data.starter && !from && <Starter template={data.name} file={data.starter} />}
+      {data.starter && !earlierJob && <Starter template={data.name} file={data.starter} />}
       <Suspense fallback={<FormSkeleton groups={GROUPS.form} />}>
         <TemplateForm
           key={round}
@@ -231,8 +231,8 @@ function FromTemplate({
           template={data}
           environments={environments.data}
           cluster={cluster}
-          from={from}
-          filled={filled}
+          earlierJob={earlierJob}
+          link={link}
         />
       </Suspense>
     </WithPanel>
@@ -255,13 +255,19 @@ function Starter({ template, file }: { template: string; file: string }) {
   );
 }
 
-interface FromScriptProps extends FromProps {
+interface ScriptSourceProps extends FormProps {
   imported: ScriptImport | null;
   isImported: boolean;
   fileButton?: ReactNode;
 }
 
-function FromScript({ cluster, from, imported, isImported, fileButton }: FromScriptProps) {
+function ScriptSource({
+  cluster,
+  earlierJob,
+  imported,
+  isImported,
+  fileButton,
+}: ScriptSourceProps) {
   const environments = useQuery(environmentsQuery);
   const { data, error } = environments;
   const defaults = useQuery(resolvedResourcesQuery({}, [{}]));
@@ -278,14 +284,14 @@ function FromScript({ cluster, from, imported, isImported, fileButton }: FromScr
   if (data === undefined || first === undefined) return <LoadingForm />;
   return (
     <WithPanel
-      title={from ? runAgain(from) : t`Submit a job`}
+      title={earlierJob ? runAgainTitle(earlierJob) : t`Submit a job`}
       back={
         <Link to="/jobs" className={head.back}>
           <Trans>← Your jobs</Trans>
         </Link>
       }
     >
-      {!from && <SourceSwitch value="own" />}
+      {!earlierJob && <SourceSwitch value="own" />}
       {fileButton}
       <Suspense fallback={<FormSkeleton groups={GROUPS.form} />}>
         <ScriptForm
@@ -293,7 +299,7 @@ function FromScript({ cluster, from, imported, isImported, fileButton }: FromScr
           environments={data}
           cluster={cluster}
           defaults={first}
-          from={from}
+          earlierJob={earlierJob}
           imported={imported}
           isImported={isImported}
           onStartOver={() => setRound(round + 1)}
@@ -318,7 +324,7 @@ function WithPanel({ title, about, back, children }: WithPanelProps) {
         <PageTitle tab={title}>{title}</PageTitle>
       </div>
       {about && <p className={classes.about}>{about}</p>}
-      <div className={startClasses.columns}>
+      <div className={formClasses.columns}>
         <div className={classes.side}>{children}</div>
         <ClusterPanel />
       </div>

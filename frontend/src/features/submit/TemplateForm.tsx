@@ -1,8 +1,8 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { TemplateDetail } from '@/api/types';
-import startClasses from '@/features/start/StartPage.module.css';
 import { translate } from '@/i18n/translate';
+import formClasses from '@/ui/FormPage.module.css';
 import { Notice } from '@/ui/Notice';
 import { RestoredNotice } from '@/ui/RestoredForm';
 import { EnvironmentSelect } from './EnvironmentSelect';
@@ -13,30 +13,30 @@ import { ScriptPreview } from './ScriptPreview';
 import { SizingHint } from './SizingHint';
 import { SubmitFoot } from './SubmitFoot';
 import classes from './SubmitPage.module.css';
-import { type Begin, useTemplateForm } from './useTemplateForm';
+import { type TemplateFormInput, useTemplateForm } from './useTemplateForm';
 
-interface Props extends Begin {
+interface Props extends TemplateFormInput {
   onStartOver: () => void;
 }
 
 /** The form of a template, generated from its parameters. */
-export function TemplateForm({ onStartOver, ...begin }: Props) {
-  const { template, cluster, from, filled } = begin;
-  const form = useTemplateForm(begin);
+export function TemplateForm({ onStartOver, ...input }: Props) {
+  const { template, cluster, earlierJob, link } = input;
+  const form = useTemplateForm(input);
   const { draft, typed, choice, resources, submitting } = form;
   const { submitErrors, change } = submitting;
   const tasks = form.rendering.answer?.tasks ?? null;
   return (
     <form
       ref={submitting.form}
-      className={`${startClasses.form} ${classes.form}`}
+      className={`${formClasses.form} ${classes.form}`}
       onSubmit={submitting.submit}
       noValidate
     >
       <RestoredNotice draft={draft} onStartOver={onStartOver} />
       <Notices
         template={template}
-        byLink={filled.parameters !== undefined}
+        byLink={link.parameters !== undefined}
         missing={choice.missing}
       />
       {choice.choices.length > 0 && (
@@ -49,14 +49,14 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
       )}
       <ParameterFields
         typed={typed}
-        fieldErrors={submitting.shown(form.fieldErrors, form.rendering.current)}
+        fieldErrors={submitting.errorsToShow(form.fieldErrors, form.rendering.isCurrent)}
         tasks={tasks}
         submitting={submitting}
       />
       <SizingHint
         sizing={form.sizing}
         resources={resources}
-        source={from ? 'job' : 'template'}
+        source={earlierJob ? 'job' : 'template'}
         onChange={change((apply: () => void) => apply())}
       />
       <JobResources
@@ -64,7 +64,7 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
         purpose={form.purpose}
         values={resources.values}
         fieldErrors={{
-          ...submitting.shown(resources.fieldErrors, resources.current),
+          ...submitting.errorsToShow(resources.fieldErrors, resources.isCurrent),
           ...submitErrors.resources,
         }}
         onChange={change(resources.set)}

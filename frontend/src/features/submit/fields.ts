@@ -34,8 +34,8 @@ export interface Field {
 }
 
 /** The typed text, also of numbers; a boolean for a flag. */
-export type Typed = string | boolean;
-export type Values = Readonly<Record<string, Typed>>;
+export type TypedValue = string | boolean;
+export type Values = Readonly<Record<string, TypedValue>>;
 export type Parameters = Record<string, unknown>;
 
 const WIDGETS: readonly string[] = ['number', 'choice', 'path', 'text', 'flag', 'list'];
@@ -104,7 +104,7 @@ export function fieldsOf(parameters: Json): Field[] {
 /** Return the option value of a choice: JSON distinguishes 1 from "1". */
 export const choiceKey = (choice: unknown): string => JSON.stringify(choice);
 
-function toTyped(field: Field, value: unknown): Typed {
+function toTyped(field: Field, value: unknown): TypedValue {
   if (field.widget === 'flag') return value === true;
   if (field.widget === 'choice') return value === undefined ? '' : choiceKey(value);
   if (field.widget === 'list') return Array.isArray(value) ? value.map(String).join('\n') : '';
@@ -148,7 +148,7 @@ function toElement(rule: Rule, text: string): unknown {
   return isNumber ? Number(text) : text;
 }
 
-function toParameter(field: Field, value: Typed): unknown {
+function toParameter(field: Field, value: TypedValue): unknown {
   if (typeof value === 'boolean') return value;
   if (field.widget === 'list')
     return elementsOf(field, value).map((text) => toElement(field.rule, text));
@@ -177,7 +177,7 @@ export function rangeText({ minimum, maximum, above, below }: Rule): string {
   return joinWithCommas(parts.filter((part) => part !== false));
 }
 
-function isEmpty(field: Field, value: Typed): boolean {
+function isEmpty(field: Field, value: TypedValue): boolean {
   if (typeof value === 'boolean' || field.widget === 'list') return false;
   if (field.widget === 'choice') return value === '';
   const bare = field.widget === 'text' ? value : value.trim();

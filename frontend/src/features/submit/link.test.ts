@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Environment, TemplateDetail } from '@/api/types';
 import { notebookSearch } from '@/features/sessions/notebookLink';
 import { choicesOf, firstChoice } from './environments';
-import { readFilled } from './link';
+import { readSubmitLink } from './link';
 
-describe('readFilled', () => {
+describe('readSubmitLink', () => {
   it('returns values that fields can have', () => {
     const parameters = {
       notebook: '~/a.ipynb',
@@ -13,24 +13,24 @@ describe('readFilled', () => {
       list: ['a=1', 2],
       none: null,
     };
-    expect(readFilled({ environment: 'r', parameters, own: true })).toEqual({
+    expect(readSubmitLink({ environment: 'r', parameters, own: true })).toEqual({
       environment: 'r',
       parameters,
     });
   });
 
   it('drops everything else', () => {
-    expect(readFilled({})).toEqual({});
-    expect(readFilled({ environment: 5, parameters: 'notebook' })).toEqual({});
-    expect(readFilled({ environment: 'x'.repeat(101), parameters: ['a'] })).toEqual({});
+    expect(readSubmitLink({})).toEqual({});
+    expect(readSubmitLink({ environment: 5, parameters: 'notebook' })).toEqual({});
+    expect(readSubmitLink({ environment: 'x'.repeat(101), parameters: ['a'] })).toEqual({});
     const parameters = { deep: { a: 1 }, nested: [['a']], good: 'x' };
-    expect(readFilled({ parameters })).toEqual({ parameters: { good: 'x' } });
+    expect(readSubmitLink({ parameters })).toEqual({ parameters: { good: 'x' } });
   });
 
   it("reads the parameters of a notebook's link", () => {
     const search = notebookSearch({ path: '~/a b.ipynb', environment: 'r' });
     expect(search.template).toBe('notebook');
-    expect(readFilled(JSON.parse(JSON.stringify(search)))).toEqual({
+    expect(readSubmitLink(JSON.parse(JSON.stringify(search)))).toEqual({
       environment: 'r',
       parameters: { notebook: '~/a b.ipynb' },
     });

@@ -5,7 +5,8 @@
  */
 import type { Parameters } from './fields';
 
-export interface Filled {
+/** The values that a link fills in. */
+export interface SubmitLink {
   environment?: string;
   parameters?: Parameters;
 }
@@ -17,7 +18,7 @@ const isPlain = (value: unknown): boolean =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value);
 
 /** Return the valid values of an address. */
-export function readFilled({ environment, parameters }: Record<string, unknown>): Filled {
+export function readSubmitLink({ environment, parameters }: Record<string, unknown>): SubmitLink {
   const isName = typeof environment === 'string' && environment.length <= MAX_NAME;
   const object = typeof parameters === 'object' && parameters !== null ? parameters : {};
   const values = Object.entries(Array.isArray(object) ? {} : object)

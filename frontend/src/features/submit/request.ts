@@ -1,13 +1,13 @@
 /** A job's resources in the form, and the mapping of errors to fields. Pure. */
 import { ApiError, errorMessage } from '@/api/problem';
 import type { Cluster, JobRequest, ResolvedResources } from '@/api/types';
-import { RESOURCE_FIELDS } from '@/features/start/formErrors';
 import type {
   ResourceErrors,
   ResourceFormValues,
   ResourceOverrides,
-} from '@/features/start/requestedResources';
-import { toResources, toValues } from '@/features/start/values';
+} from '@/features/resources/requestedResources';
+import { RESOURCE_FIELDS } from '@/features/resources/resourceErrors';
+import { toResources, toValues } from '@/features/resources/values';
 import { joinSentences } from '@/i18n/lists';
 import { translate } from '@/i18n/translate';
 

@@ -39,7 +39,7 @@ const fail = (message: string): never => {
 };
 
 /**
- * Read a chosen file as far as is necessary. Throws ApiError with the reason if it starts no form.
+ * Read a chosen file, if it starts a form. Throws ApiError with the reason if it doesn't.
  * A Python file with #SBATCH lines is a batch script, as sbatch accepts it.
  */
 export async function readStartFile(file: File): Promise<StartFile> {

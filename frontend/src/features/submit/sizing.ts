@@ -1,8 +1,11 @@
 /** Resources suggested by the usage of earlier runs. Pure. */
 import { messageAt } from '@/api/problem';
 import type { Sizing } from '@/api/types';
-import type { ResourceFormValues, ResourceOverrides } from '@/features/start/requestedResources';
-import type { ResolvedRequest } from '@/features/start/resolveResources';
+import type {
+  ResourceFormValues,
+  ResourceOverrides,
+} from '@/features/resources/requestedResources';
+import type { ResolvedRequest } from '@/features/resources/resolveResources';
 import type { JobResourceFormValues } from './request';
 
 export const SIZED = ['memory_gb', 'cpus', 'time_limit_minutes'] as const;

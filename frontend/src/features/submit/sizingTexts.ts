@@ -35,14 +35,14 @@ const REQUESTED_TEXT: Record<ComparedWith, (text: string) => string> = {
 };
 
 /** Return a number of CPUs as text, as in "1.2 CPUs" or "less than 0.1 CPUs". */
-function cpusText(cpus: number): string {
+function usedCpusText(cpus: number): string {
   if (cpus < 0.1) return t`less than 0.1 CPUs`;
   return plural(Number(cpus.toFixed(1)), { one: '# CPU', other: '# CPUs' });
 }
 
 const UNITS: Record<Sized, (value: number) => string> = {
   memory_gb: memoryText,
-  cpus: cpusText,
+  cpus: usedCpusText,
   time_limit_minutes: minutesAsTime,
 };
 

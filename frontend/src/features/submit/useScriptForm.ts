@@ -8,7 +8,7 @@ import { SERVER_CHECK_MS } from '@/lib/typing';
 import { useDraftField, useFormDraft } from '@/lib/useFormDraft';
 import { toOptionalRequest, useOptionalFields } from './OptionalFields';
 import { sizingQuery } from './queries';
-import { useResources } from './useResources';
+import { useJobResources } from './useJobResources';
 import { useSubmit } from './useSubmit';
 
 const EXAMPLE = `#!/bin/bash
@@ -23,13 +23,13 @@ function checkScript(script: string, copied: boolean): string | undefined {
   return undefined;
 }
 
-export interface Begin {
+export interface ScriptFormInput {
   environments: Environment[];
   cluster: Cluster;
   /** the default resources */
   defaults: ResolvedResources;
   /** an earlier job to fill in */
-  from: JobDetail | undefined;
+  earlierJob: JobDetail | undefined;
   /** a file to fill in */
   imported: ScriptImport | null;
   /** whether this entry of the tab's history began with a file */
@@ -46,24 +46,29 @@ function useScriptSizing(job: string | undefined, name: string, environment: str
 }
 
 /** Keep the state of the form of a script's job, and submit it. */
-export function useScriptForm(begin: Begin) {
-  const { environments, cluster, defaults, from, imported, isImported } = begin;
-  const available = environments.filter((e) => e.available || e.name === from?.environment);
-  const draft = useFormDraft('script', from !== undefined || isImported);
+export function useScriptForm(input: ScriptFormInput) {
+  const { environments, cluster, defaults, earlierJob, imported, isImported } = input;
+  const available = environments.filter((e) => e.available || e.name === earlierJob?.environment);
+  const draft = useFormDraft('script', earlierJob !== undefined || isImported);
   const [chosen, setChosen] = useDraftField(
     draft,
     'environment',
-    () => from?.environment ?? '',
+    () => earlierJob?.environment ?? '',
     (value): value is string => value === '' || available.some((e) => e.name === value),
   );
-  const [script, setScript] = useDraftField(draft, 'script', () => from?.source ?? EXAMPLE, isText);
-  const [optionalValues, setOptionalValues] = useOptionalFields(draft, from);
-  const { data: sizing } = useScriptSizing(from?.id, optionalValues.name, chosen);
+  const [script, setScript] = useDraftField(
+    draft,
+    'script',
+    () => earlierJob?.source ?? EXAMPLE,
+    isText,
+  );
+  const [optionalValues, setOptionalValues] = useOptionalFields(draft, earlierJob);
+  const { data: sizing } = useScriptSizing(earlierJob?.id, optionalValues.name, chosen);
   const purpose = chosen === '' ? {} : { environment: chosen };
-  const resources = useResources({
+  const resources = useJobResources({
     purpose,
     defaults,
-    earlier: from?.resources,
+    earlier: earlierJob?.resources,
     cluster,
     sizing,
     draft,
@@ -82,7 +87,7 @@ export function useScriptForm(begin: Begin) {
   useEffect(() => {
     if (imported && Object.keys(draft.stored).length === 0) fill(imported);
   }, []);
-  const empty = checkScript(script, from !== undefined);
+  const empty = checkScript(script, earlierJob !== undefined);
   const submitting = useSubmit({
     request:
       resources.possible && !empty
@@ -98,7 +103,7 @@ export function useScriptForm(begin: Begin) {
     parameters: [],
     fields: ['script', 'environment', 'name', 'logdir'],
     draft,
-    outdate: resources.outdate,
+    askAgain: resources.askAgain,
   });
   return {
     draft,

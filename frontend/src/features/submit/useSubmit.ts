@@ -17,7 +17,7 @@ interface SubmitForm {
   fields: readonly string[];
   draft: FormDraft;
   /** asks the portal again after an error */
-  outdate: () => void;
+  askAgain: () => void;
 }
 
 export interface Submitting {
@@ -26,8 +26,8 @@ export interface Submitting {
   /** whether the user has tried to submit: errors of empty fields are shown from then on */
   tried: boolean;
   submitErrors: SubmitErrors;
-  /** these errors, unless the portal's own are newer; `current`: they are about the submitted values */
-  shown: (errors: Messages, current: boolean) => Messages;
+  /** these errors, unless the portal's own are newer; `isCurrent`: they are about the submitted values */
+  errorsToShow: (errors: Messages, isCurrent: boolean) => Messages;
   submit: (event: FormEvent) => void;
   /** wraps a setter so that it also clears the last errors */
   change: <T>(set: (value: T) => void) => (value: T) => void;
@@ -40,7 +40,7 @@ export function useSubmit({
   parameters,
   fields,
   draft,
-  outdate,
+  askAgain,
 }: SubmitForm): Submitting {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
@@ -60,7 +60,7 @@ export function useSubmit({
       await navigate({ to: '/jobs/$id', params: { id: job.id } });
     } catch (error) {
       setSubmitErrors(assignErrors(error, parameters, fields));
-      outdate();
+      askAgain();
       focusError();
     } finally {
       setBusy(false);
@@ -72,7 +72,7 @@ export function useSubmit({
     busy,
     tried,
     submitErrors,
-    shown: (errors, current) => (submitErrors === NO_ERRORS || current ? errors : {}),
+    errorsToShow: (errors, isCurrent) => (submitErrors === NO_ERRORS || isCurrent ? errors : {}),
     submit: (event) => {
       // Submit events of forms in dialogs bubble to this form in React.
       if (event.target !== event.currentTarget) return;

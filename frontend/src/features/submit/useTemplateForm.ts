@@ -12,25 +12,25 @@ import {
   fieldsOf,
   firstValues,
   type Parameters,
-  type Typed,
+  type TypedValue,
   toParameters,
   type Values,
 } from './fields';
-import type { Filled } from './link';
+import type { SubmitLink } from './link';
 import { toOptionalRequest, useOptionalFields } from './OptionalFields';
 import { renderQuery, sizingQuery } from './queries';
 import { assignErrors } from './request';
-import { useResources } from './useResources';
+import { useJobResources } from './useJobResources';
 import { useSubmit } from './useSubmit';
 
-export interface Begin {
+export interface TemplateFormInput {
   template: TemplateDetail;
   environments: Environment[];
   cluster: Cluster;
   /** an earlier job to fill in */
-  from: JobDetail | undefined;
+  earlierJob: JobDetail | undefined;
   /** values of the address */
-  filled: Filled;
+  link: SubmitLink;
 }
 
 /** The fields of a template's parameters, with their typed values. */
@@ -41,12 +41,15 @@ export interface ParametersState {
   parameters: Parameters;
   /** whether the user has changed this field: its errors are shown from then on */
   isTouched: (name: string) => boolean;
-  type: (typed: { name: string; value: Typed }) => void;
+  type: (typed: { name: string; value: TypedValue }) => void;
 }
 
-function useParameters({ template, from, filled }: Begin, draft: FormDraft): ParametersState {
+function useParameters(
+  { template, earlierJob, link }: TemplateFormInput,
+  draft: FormDraft,
+): ParametersState {
   const [fields] = useState(() => fieldsOf(template.parameters));
-  const given = filled.parameters ?? from?.parameters;
+  const given = link.parameters ?? earlierJob?.parameters;
   const [values, setValues] = useDraftField(
     draft,
     'values',
@@ -56,7 +59,7 @@ function useParameters({ template, from, filled }: Begin, draft: FormDraft): Par
   const [touched, setTouched] = useDraftField(
     draft,
     'touched',
-    () => Object.keys(filled.parameters ?? {}),
+    () => Object.keys(link.parameters ?? {}),
     isTexts,
   );
   return {
@@ -80,11 +83,11 @@ function useRendering(
   const rendering = useAnswer({ parameters, ...others }, (values) =>
     renderQuery(template.name, values),
   );
-  const { answer, current } = rendering;
+  const { answer, isCurrent } = rendering;
   const names = fields.map((field) => field.name);
   const parameterErrors = answer?.error ? assignErrors(answer.error, names, []).parameters : {};
   const empty = emptyFields(fields, values);
-  const isInvalid = current && Object.keys(parameterErrors).length > 0;
+  const isInvalid = isCurrent && Object.keys(parameterErrors).length > 0;
   return {
     rendering,
     /** messages by field */
@@ -94,50 +97,53 @@ function useRendering(
 }
 
 /** Keep the chosen environment, for templates with several. */
-function useEnvironment({ template, environments, from, filled }: Begin, draft: FormDraft) {
-  const choices = choicesOf(template, environments, from?.environment ?? null);
+function useEnvironment(
+  { template, environments, earlierJob, link }: TemplateFormInput,
+  draft: FormDraft,
+) {
+  const choices = choicesOf(template, environments, earlierJob?.environment ?? null);
   const [chosen, choose] = useDraftField(
     draft,
     'environment',
-    () => firstChoice(template, choices, [filled.environment, from?.environment]),
+    () => firstChoice(template, choices, [link.environment, earlierJob?.environment]),
     (value): value is string => choices.some(({ name }) => name === value),
   );
-  const known = choices.length === 0 || choices.some(({ name }) => name === filled.environment);
+  const known = choices.length === 0 || choices.some(({ name }) => name === link.environment);
   return {
     choices,
     chosen,
     choose,
     /** the address's environment, if it is unavailable */
-    missing: known ? undefined : filled.environment,
+    missing: known ? undefined : link.environment,
     /** the environment as it is sent */
     requested: choices.length > 0 ? { environment: chosen } : {},
   };
 }
 
 /** Keep the state of the form of a template's job, and submit it. */
-export function useTemplateForm(begin: Begin) {
-  const { template, cluster, from, filled } = begin;
-  const byAddress = from !== undefined || Object.keys(filled).length > 0;
+export function useTemplateForm(input: TemplateFormInput) {
+  const { template, cluster, earlierJob, link } = input;
+  const byAddress = earlierJob !== undefined || Object.keys(link).length > 0;
   const draft = useFormDraft(`template ${template.name}`, byAddress);
-  const typed = useParameters(begin, draft);
-  const choice = useEnvironment(begin, draft);
+  const typed = useParameters(input, draft);
+  const choice = useEnvironment(input, draft);
   const { requested } = choice;
-  const [optionalValues, setOptionalValues] = useOptionalFields(draft, from);
+  const [optionalValues, setOptionalValues] = useOptionalFields(draft, earlierJob);
   const { data: sizing } = useQuery(
     sizingQuery(
-      from
-        ? { job: from.id }
+      earlierJob
+        ? { job: earlierJob.id }
         : { template: template.name, environment: requested.environment ?? null },
     ),
   );
   const purpose = { template: template.name, ...requested };
-  const resources = useResources({
+  const resources = useJobResources({
     purpose,
     defaults: template.default_resources,
-    earlier: from?.resources,
+    earlier: earlierJob?.resources,
     cluster,
     sizing,
-    applySizing: from === undefined,
+    applySizing: earlierJob === undefined,
     draft,
   });
   const { rendering, fieldErrors, valid } = useRendering(template, typed, {
@@ -159,7 +165,7 @@ export function useTemplateForm(begin: Begin) {
     parameters: typed.fields.map((field) => field.name),
     fields: ['name', 'logdir', 'environment'],
     draft,
-    outdate: resources.outdate,
+    askAgain: resources.askAgain,
   });
   return {
     draft,

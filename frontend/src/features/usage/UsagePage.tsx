@@ -14,7 +14,7 @@ import { type Measure, nameText, periodText } from './chart';
 import { usageHistoryQuery, usageHref, usageQuery } from './queries';
 import { filterRows, type Row } from './rows';
 import { SpanFields } from './SpanFields';
-import type { By, UsageSearch } from './search';
+import type { Grouping, UsageSearch } from './search';
 import { rowsBy, type Span, spanOf } from './span';
 import { Total } from './Total';
 import classes from './Usage.module.css';
@@ -45,7 +45,7 @@ export function UsagePage() {
 interface FiltersProps {
   search: UsageSearch;
   span: Span;
-  by: By;
+  by: Grouping;
 }
 
 function Filters({ search, span, by }: FiltersProps) {
@@ -59,7 +59,7 @@ function Filters({ search, span, by }: FiltersProps) {
       <SegmentedControl
         aria-label={t`Group by`}
         value={by}
-        onChange={(value) => show({ ...search, by: value as By })}
+        onChange={(value) => show({ ...search, by: value as Grouping })}
         data={[
           { value: 'user', label: t`By user` },
           { value: 'group', label: t`By group` },
@@ -81,7 +81,7 @@ function Filters({ search, span, by }: FiltersProps) {
 
 interface UsedProps {
   span: Span;
-  by: By;
+  by: Grouping;
   text: string;
 }
 
@@ -134,7 +134,7 @@ function Used({ span, by, text }: UsedProps) {
   );
 }
 
-function Name({ by, row }: { by: By; row: Row }) {
+function Name({ by, row }: { by: Grouping; row: Row }) {
   if (by === 'month') return periodText(row.name);
   if (by === 'account') return nameText(row.name);
   if (by === 'group')

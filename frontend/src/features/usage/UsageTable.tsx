@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { type ReactNode, useState } from 'react';
-import { locale } from '@/i18n';
+import { countText } from '@/lib/countText';
 import { type ColumnSort, type Column as DataColumn, DataTable } from '@/ui/DataTable';
 import { UsedBar } from '@/ui/UsedBar';
 import {
@@ -13,11 +13,11 @@ import {
   type Sorting,
   sortRows,
 } from './rows';
-import type { By } from './search';
+import type { Grouping } from './search';
 import { rowsBy, type Step } from './span';
 import classes from './Usage.module.css';
 
-const NAMES: Record<Exclude<By, 'month'> | Step, string> = {
+const NAMES: Record<Exclude<Grouping, 'month'> | Step, string> = {
   user: t`User`,
   group: t`Group`,
   account: t`Slurm account`,
@@ -26,7 +26,7 @@ const NAMES: Record<Exclude<By, 'month'> | Step, string> = {
 };
 
 interface Props {
-  by: By;
+  by: Grouping;
   /** whether rows by time are days or months */
   step: Step;
   rows: readonly Row[];
@@ -79,7 +79,7 @@ export function UsageTable({ by, step, rows, name, plain = false }: Props) {
         },
         number('gpu_hours', t`GPU-hours`, hoursText),
         number('cpu_hours', t`CPU-hours`, hoursText),
-        number('jobs', t`Jobs`, (jobs) => jobs.toLocaleString(locale())),
+        number('jobs', t`Jobs`, countText),
       ]}
       rows={sortedRows}
       rowKey={(row) => row.name}

@@ -2,7 +2,7 @@ import { queryOptions, type UseQueryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { UsageHistory, UsageTotals } from '@/api/types';
 import type { Measure } from './chart';
-import type { By } from './search';
+import type { Grouping } from './search';
 import { rowsBy, type Span } from './span';
 
 /** Slurm's accounting is read at intervals, so there is no need to poll often. */
@@ -13,7 +13,7 @@ export type HistoryQuery = Pick<
   'queryKey' | 'queryFn' | 'refetchInterval' | 'staleTime'
 >;
 
-export type GroupBy = Exclude<By, 'group'>;
+export type GroupBy = Exclude<Grouping, 'group'>;
 
 /** Narrow the type: the same address also returns CSV text, which is not requested here. */
 async function totals(answer: Promise<UsageTotals | string>): Promise<UsageTotals> {
@@ -23,9 +23,10 @@ async function totals(answer: Promise<UsageTotals | string>): Promise<UsageTotal
 const rangeOf = ({ from, to }: Span) => ({ from, to });
 
 /** A table by time has a chart by user. */
-const chartBy = <T extends By>(by: T) => (by === 'month' ? 'user' : by) as Exclude<T, 'month'>;
+const chartBy = <T extends Grouping>(by: T) =>
+  (by === 'month' ? 'user' : by) as Exclude<T, 'month'>;
 
-export const usageQuery = (span: Span, by: By) => {
+export const usageQuery = (span: Span, by: Grouping) => {
   const query = { ...rangeOf(span), by: rowsBy(by, span.step) };
   return queryOptions({
     queryKey: ['admin', 'usage', query],
@@ -34,12 +35,12 @@ export const usageQuery = (span: Span, by: By) => {
   });
 };
 
-export function usageHref(span: Span, by: By): string {
+export function usageHref(span: Span, by: Grouping): string {
   const query = { ...rangeOf(span), by: rowsBy(by, span.step), format: 'csv' };
   return `/api/v1/admin/usage?${new URLSearchParams(query)}`;
 }
 
-export function usageHistoryQuery(span: Span, by: By, measure: Measure): HistoryQuery {
+export function usageHistoryQuery(span: Span, by: Grouping, measure: Measure): HistoryQuery {
   const query = { ...rangeOf(span), by: chartBy(by), step: span.step, measure };
   return {
     queryKey: ['admin', 'usage', 'history', query],

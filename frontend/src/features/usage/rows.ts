@@ -1,6 +1,6 @@
 /** The rows of a usage table. Pure. */
 import { locale } from '@/i18n';
-import type { By } from './search';
+import type { Grouping } from './search';
 
 export interface Row {
   /** a user, a group, a Slurm account, a month or a day */
@@ -18,7 +18,7 @@ export interface Sorting {
 }
 
 /** Return the initial order: months by date, others by the largest usage. */
-export function initialSorting(by: By): Sorting {
+export function initialSorting(by: Grouping): Sorting {
   return by === 'month'
     ? { column: 'name', descending: true }
     : { column: 'gpu_hours', descending: true };

@@ -1,9 +1,9 @@
 /** The usage page's filters, in its address. Pure. */
 
 /** The unit of a table's rows; `month` is a day in ranges that are shown by day. */
-export type By = 'user' | 'group' | 'account' | 'month';
+export type Grouping = 'user' | 'group' | 'account' | 'month';
 
-export const BYS: readonly By[] = ['user', 'group', 'account', 'month'];
+export const GROUPINGS: readonly Grouping[] = ['user', 'group', 'account', 'month'];
 
 export interface UsageSearch {
   /** 30 days by default, unless there are months */
@@ -11,7 +11,7 @@ export interface UsageSearch {
   /** months, as 2026-11, both inclusive */
   from?: string;
   to?: string;
-  by?: By;
+  by?: Grouping;
   /** only names that contain this */
   q?: string;
 }
@@ -23,7 +23,7 @@ const isMonth = (value: unknown): value is string => typeof value === 'string' &
 /** Parse an address's parameters, including `person` and `group` of former versions. */
 export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const q = search.q ?? search.person ?? search.group;
-  const by = BYS.find((one) => one === search.by);
+  const by = GROUPINGS.find((one) => one === search.by);
   return {
     ...((search.range === 'year' || search.range === 'months') && { range: search.range }),
     ...(isMonth(search.from) && { from: search.from }),

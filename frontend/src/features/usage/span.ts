@@ -1,6 +1,6 @@
 /** The range of a usage page, and whether it is shown by day or by month. Pure. */
 import { dayOf, monthOf, plusMonths, type Range, rangeOf } from './months';
-import type { By, UsageSearch } from './search';
+import type { Grouping, UsageSearch } from './search';
 
 export type SpanChoice = 'days' | 'year' | 'months';
 export type Step = 'day' | 'month';
@@ -45,5 +45,5 @@ export function withChoice(search: UsageSearch, choice: SpanChoice, nowMs: numbe
 export const firstDay = ({ from }: Range): string => (from.length === 7 ? `${from}-01` : from);
 
 /** Return how the API names the rows: by day where the range is shown by day. */
-export const rowsBy = (by: By, step: Step): Exclude<By, 'month'> | Step =>
+export const rowsBy = (by: Grouping, step: Step): Exclude<Grouping, 'month'> | Step =>
   by === 'month' ? step : by;

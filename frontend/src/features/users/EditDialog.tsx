@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, TextInput } from '@mantine/core';
-import { nameOf } from '@/features/directory/names';
+import { displayNameOf } from '@/features/directory/names';
 import { DialogShell } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { RecordForm } from '@/ui/RecordForm';
@@ -18,7 +18,7 @@ interface Props {
 
 /** The dialog that edits a user's directory entry. */
 export function EditDialog({ user, opened, onClose }: Props) {
-  const name = nameOf(user);
+  const name = displayNameOf(user);
   return (
     <DialogShell opened={opened} onClose={onClose} title={t`Edit ${name}`} size="lg">
       <EditForm user={user} onClose={onClose} />
@@ -32,7 +32,7 @@ const HINTS: Partial<Record<Field, string>> = {
 };
 
 function EditForm({ user, onClose }: Omit<Props, 'opened'>) {
-  const { form, message, set, settle } = useEditForm(user, onClose);
+  const { form, message, set, resolveConflict } = useEditForm(user, onClose);
   const { draft, conflicts } = form.values;
   const conflict = message !== null && (
     <Notice tone="warning" urgent>
@@ -55,7 +55,7 @@ function EditForm({ user, onClose }: Omit<Props, 'opened'>) {
             theirs={conflicts[field]}
             error={form.error(field)}
             onChange={(value) => set(field, value)}
-            onSettle={(value) => settle(field, value)}
+            onResolve={(value) => resolveConflict(field, value)}
           />
         ))}
       </div>
@@ -70,10 +70,10 @@ interface FieldProps {
   theirs: string | undefined;
   error: string | undefined;
   onChange: (value: string) => void;
-  onSettle: (value: string) => void;
+  onResolve: (value: string) => void;
 }
 
-function EditField({ field, value, theirs, error, onChange, onSettle }: FieldProps) {
+function EditField({ field, value, theirs, error, onChange, onResolve }: FieldProps) {
   return (
     <div data-field={field}>
       <TextInput
@@ -91,7 +91,7 @@ function EditField({ field, value, theirs, error, onChange, onSettle }: FieldPro
       {theirs !== undefined && (
         <div className={classes.theirs}>
           <span>{nowText(theirs)}</span>
-          <Button size="compact-xs" variant="default" onClick={() => onSettle(theirs)}>
+          <Button size="compact-xs" variant="default" onClick={() => onResolve(theirs)}>
             <Trans>Use this value</Trans>
           </Button>
         </div>

@@ -15,10 +15,10 @@ import { NewUserAccess, NewUserLimits } from './NewUserAccess';
 import { homeOf, RARE, type TextField, usernameOf } from './newUser';
 import { newUserQuery } from './queries';
 import type { NewUserDefaults } from './types';
-import { type Made, useNewUser } from './useNewUser';
+import { type CreatedUser, useNewUser } from './useNewUser';
 
 interface Props {
-  onMade: (created: Made) => void;
+  onCreated: (created: CreatedUser) => void;
 }
 
 const LABELS: Record<TextField, string> = {
@@ -60,8 +60,8 @@ const GROUPS = [
   ['wide', 2, 46],
 ] as const;
 
-function NewForm({ onMade, defaults }: Props & { defaults: NewUserDefaults }) {
-  const form = useNewUser(defaults, onMade);
+function NewForm({ onCreated, defaults }: Props & { defaults: NewUserDefaults }) {
+  const form = useNewUser(defaults, onCreated);
   const { values: typed, set, error } = form;
   const values = { ...typed, username: usernameOf(typed), home: homeOf(typed, defaults) };
   const hints = { ...HINTS, home: homeHint(defaults) };

@@ -4,7 +4,7 @@ import { Button, Group, Paper, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { AdminFrame } from '@/features/admin/AdminFrame';
-import { nameOf } from '@/features/directory/names';
+import { displayNameOf } from '@/features/directory/names';
 import { joinWithCommas } from '@/i18n/lists';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
@@ -12,12 +12,8 @@ import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
 import { NewUserForm } from './NewUserForm';
 import { PasswordBox } from './PasswordBox';
-import type { OneTimePassword, User } from './types';
-
-interface Made {
-  user: User;
-  password: OneTimePassword;
-}
+import type { User } from './types';
+import type { CreatedUser } from './useNewUser';
 
 /** The page that creates a user. */
 export function NewUserPage() {
@@ -30,7 +26,7 @@ export function NewUserPage() {
 
 function Body() {
   const me = useMe();
-  const [created, setCreated] = useState<Made | null>(null);
+  const [created, setCreated] = useState<CreatedUser | null>(null);
   if (!mayChange(me))
     return (
       <Notice tone="info">
@@ -38,16 +34,16 @@ function Body() {
       </Notice>
     );
   return created ? (
-    <CreatedUser created={created} onAnother={() => setCreated(null)} />
+    <CreatedUserBox created={created} onAnother={() => setCreated(null)} />
   ) : (
-    <NewUserForm onMade={setCreated} />
+    <NewUserForm onCreated={setCreated} />
   );
 }
 
-function CreatedUser({ created, onAnother }: { created: Made; onAnother: () => void }) {
+function CreatedUserBox({ created, onAnother }: { created: CreatedUser; onAnother: () => void }) {
   const { user, password } = created;
   const { username } = user;
-  const name = nameOf(user);
+  const name = displayNameOf(user);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   return (
@@ -57,7 +53,7 @@ function CreatedUser({ created, onAnother }: { created: Made; onAnother: () => v
       </h2>
       <Stack className={classes.wide}>
         <p className={classes.line}>
-          <MadeText user={user} />
+          <CreatedText user={user} />
         </p>
         <PasswordBox username={username} password={password} />
         <Group>
@@ -77,7 +73,7 @@ function CreatedUser({ created, onAnother }: { created: Made; onAnother: () => v
   );
 }
 
-function MadeText({ user: { username, uid, groups: all } }: { user: User }) {
+function CreatedText({ user: { username, uid, groups: all } }: { user: User }) {
   const number = uid ?? '–';
   const groups = joinWithCommas(all ?? []);
   return groups === '' ? (

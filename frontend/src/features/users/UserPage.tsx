@@ -6,7 +6,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiError, errorMessage } from '@/api/problem';
 import { AdminFrame } from '@/features/admin/AdminFrame';
-import { loginOf, nameOf } from '@/features/directory/names';
+import { displayNameOf, loginOf } from '@/features/directory/names';
 import { UserLimits } from '@/features/limits/UserLimits';
 import { translate } from '@/i18n/translate';
 import { mayChange } from '@/lib/roles';
@@ -42,7 +42,7 @@ export function UserPage() {
 
 function Title({ username }: { username: string }) {
   const { data } = useQuery(userQuery(username));
-  return data ? nameOf(data) : username;
+  return data ? displayNameOf(data) : username;
 }
 
 function Body({ username }: { username: string }) {

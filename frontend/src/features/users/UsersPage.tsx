@@ -81,7 +81,7 @@ function Users() {
       </div>
       <div className={classes.foot}>
         <span className={classes.quiet} role="status">
-          {users.length > 0 && countText(users.length, hasNextPage)}
+          {users.length > 0 && usersFoundText(users.length, hasNextPage)}
         </span>
         {hasNextPage && (
           <Button
@@ -97,7 +97,7 @@ function Users() {
   );
 }
 
-const countText = (n: number, more: boolean): string =>
+const usersFoundText = (n: number, more: boolean): string =>
   more ? plural(n, { one: '# user so far', other: '# users so far' }) : usersText(n);
 
 function Filters({ search }: { search: UsersSearch }) {

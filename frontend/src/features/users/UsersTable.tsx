@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { loginOf, nameOf } from '@/features/directory/names';
+import { displayNameOf, loginOf } from '@/features/directory/names';
 import { aboveRowLink, CellNote, type Column, DataTable, rowLink } from '@/ui/DataTable';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -43,7 +43,7 @@ const COLUMNS: Column<UserRow>[] = [
           className={rowLink}
           preload={false}
         >
-          {nameOf(row)}
+          {displayNameOf(row)}
         </Link>
         <CellNote code>
           {loginOf(row)}

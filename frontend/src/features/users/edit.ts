@@ -15,7 +15,7 @@ export const FIELDS = [
 
 export type Field = (typeof FIELDS)[number];
 export type UserValues = Record<Field, string>;
-export type Base = Pick<User, Field | 'version'>;
+export type OriginalUser = Pick<User, Field | 'version'>;
 export type Changes = Partial<Record<Exclude<Field, 'gid'>, string>> & { gid?: number };
 
 export const LABELS: Record<Field, string> = {
@@ -29,7 +29,7 @@ export const LABELS: Record<Field, string> = {
 };
 
 /** Return a user's values as the form holds them. */
-export function draftOf(base: Base): UserValues {
+export function toUserValues(base: OriginalUser): UserValues {
   const entries = FIELDS.map((field) => [field, String(base[field] ?? '')]);
   return Object.fromEntries(entries) as UserValues;
 }
@@ -39,9 +39,9 @@ const changedFields = (from: UserValues, to: UserValues): Field[] =>
 
 /** Return the changed fields. An emptied e-mail address is removed; the portal refuses other empty
  * fields. */
-export function changes(base: Base, draft: UserValues): Changes {
+export function changes(base: OriginalUser, draft: UserValues): Changes {
   const changed: Changes = {};
-  for (const field of changedFields(draftOf(base), draft)) {
+  for (const field of changedFields(toUserValues(base), draft)) {
     if (field === 'gid') changed.gid = Number(draft.gid.trim());
     else changed[field] = draft[field].trim();
   }
@@ -54,9 +54,9 @@ export function formErrors(draft: UserValues): Partial<Record<Field, string>> {
 }
 
 /** The form's content. */
-export interface Editing {
+export interface EditedUser {
   /** the values at the start; the page behind it may refresh since */
-  base: Base;
+  base: OriginalUser;
   draft: UserValues;
   /** fields that another user changed too, with their values */
   conflicts: Partial<UserValues>;
@@ -64,8 +64,8 @@ export interface Editing {
 
 const orNoText = orNull(isText);
 
-export const isEditing = isLike<Editing>({
-  base: isLike<Base>({
+export const isEditedUser = isLike<EditedUser>({
+  base: isLike<OriginalUser>({
     given_name: orNoText,
     surname: orNoText,
     display_name: isText,
@@ -88,7 +88,7 @@ export const isEditing = isLike<Editing>({
 });
 
 /** Return the form's initial values of a user. */
-export const baseOf = (user: Base): Base => ({
+export const toOriginalUser = (user: OriginalUser): OriginalUser => ({
   given_name: user.given_name,
   surname: user.surname,
   display_name: user.display_name,
@@ -99,7 +99,7 @@ export const baseOf = (user: Base): Base => ({
   version: user.version,
 });
 
-export interface Merged {
+export interface MergedEdit {
   /** the draft, with the other's values in fields that were not edited */
   draft: UserValues;
   /** fields edited differently by both: the other's value */
@@ -109,10 +109,10 @@ export interface Merged {
 }
 
 /** Merge after another user saved: keep edited fields, and never revert theirs silently. */
-export function merge(base: Base, draft: UserValues, theirs: Base): Merged {
-  const [before, now] = [draftOf(base), draftOf(theirs)];
+export function mergeEdit(base: OriginalUser, draft: UserValues, theirs: OriginalUser): MergedEdit {
+  const [before, now] = [toUserValues(base), toUserValues(theirs)];
   const mine = new Set(changedFields(before, draft));
-  const merged: Merged = { draft: { ...draft }, conflicts: {}, taken: [] };
+  const merged: MergedEdit = { draft: { ...draft }, conflicts: {}, taken: [] };
   for (const field of changedFields(before, now)) {
     if (!mine.has(field)) {
       merged.draft[field] = now[field];

@@ -1,6 +1,6 @@
 /** The form for a new user: its draft and the resulting request. Pure. */
 import { t } from '@lingui/core/macro';
-import { formErrors, toValues } from '@/features/limits/draft';
+import { formErrors, toApiValues } from '@/features/limits/draft';
 import { NUMBERS, type NumberField } from '@/features/limits/types';
 import { isLike, isRecordOf, isText, isTexts, orNull } from '@/lib/drafts';
 import { suggestedUsername } from './suggest';
@@ -114,7 +114,7 @@ export function requestOf(values: NewUserValues, defaults: NewUserDefaults): New
     text(field) === '' ? {} : { [field]: text(field) };
   const numbered = (field: 'uid' | 'gid') =>
     text(field) === '' ? {} : { [field]: Number(text(field)) };
-  const limits = toValues(limitDraft(values), null);
+  const limits = toApiValues(limitDraft(values), null);
   const numbers = Object.fromEntries(
     NUMBERS.flatMap((field) => (limits[field] === null ? [] : [[field, limits[field]]])),
   );

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, errorMessage } from '@/api/problem';
-import { nameOf } from '@/features/directory/names';
+import { displayNameOf } from '@/features/directory/names';
 import { joinSentences, joinWithAnd } from '@/i18n/lists';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
@@ -11,17 +11,17 @@ import { useFormDraft } from '@/lib/useFormDraft';
 import { useRecordForm } from '@/ui/useRecordForm';
 import { editUser } from './actions';
 import {
-  baseOf,
   changes,
-  draftOf,
-  type Editing,
+  type EditedUser,
   FIELDS,
   type Field,
   formErrors,
-  isEditing,
+  isEditedUser,
   LABELS,
-  type Merged,
-  merge,
+  type MergedEdit,
+  mergeEdit,
+  toOriginalUser,
+  toUserValues,
 } from './edit';
 import { userQuery } from './queries';
 import type { User } from './types';
@@ -35,8 +35,12 @@ export function useEditForm(user: User, onClose: () => void) {
   const [message, setMessage] = useState<string | null>(null);
   const form = useRecordForm({
     draft: useFormDraft(`user ${user.username}`, false),
-    isValid: isEditing,
-    initial: (): Editing => ({ base: baseOf(user), draft: draftOf(user), conflicts: {} }),
+    isValid: isEditedUser,
+    initial: (): EditedUser => ({
+      base: toOriginalUser(user),
+      draft: toUserValues(user),
+      conflicts: {},
+    }),
     fields: FIELDS,
     check: ({ draft }) => formErrors(draft),
     save: async ({ base, draft }) => {
@@ -44,7 +48,7 @@ export function useEditForm(user: User, onClose: () => void) {
       const changed = changes(base, draft);
       if (Object.keys(changed).length === 0) return;
       await editUser(user.username, changed, base.version);
-      const name = nameOf(user);
+      const name = displayNameOf(user);
       notifications.show({ message: t`${name} was changed in the directory.` });
     },
     saved: onClose,
@@ -56,7 +60,7 @@ export function useEditForm(user: User, onClose: () => void) {
   const set = (field: Field, value: string): void =>
     form.setValues((before) => ({ ...before, draft: { ...before.draft, [field]: value } }));
   /** Resolve the conflict over a field. */
-  const settle = (field: Field, value: string): void => {
+  const resolveConflict = (field: Field, value: string): void => {
     const { [field]: _, ...conflicts } = form.values.conflicts;
     form.setValues((before) => ({
       ...before,
@@ -65,13 +69,13 @@ export function useEditForm(user: User, onClose: () => void) {
     }));
   };
   /** Another user saved first: merge their values with the draft. */
-  const mergeFresh = async (): Promise<Merged> => {
+  const mergeFresh = async (): Promise<MergedEdit> => {
     const fresh = await queries.fetchQuery({ ...userQuery(user.username), staleTime: 0 });
     return new Promise((resolve) =>
       form.setValues((now) => {
-        const merged = merge(now.base, now.draft, fresh);
+        const merged = mergeEdit(now.base, now.draft, fresh);
         resolve(merged);
-        return { base: baseOf(fresh), draft: merged.draft, conflicts: merged.conflicts };
+        return { base: toOriginalUser(fresh), draft: merged.draft, conflicts: merged.conflicts };
       }),
     );
   };
@@ -79,7 +83,7 @@ export function useEditForm(user: User, onClose: () => void) {
     setMessage(null);
     form.startOver();
   };
-  return { form: { ...form, startOver }, message, set, settle };
+  return { form: { ...form, startOver }, message, set, resolveConflict };
 }
 
 const isConflict = (error: unknown): error is ApiError =>
@@ -88,7 +92,7 @@ const isConflict = (error: unknown): error is ApiError =>
 
 /** Describe a conflict: the other user, their values in the form now, and the fields changed by
  * both. */
-function conflictText(error: ApiError, { taken, conflicts }: Merged): string {
+function conflictText(error: ApiError, { taken, conflicts }: MergedEdit): string {
   const names = (fields: Field[]): string => joinWithAnd(fields.map((field) => LABELS[field]));
   const { changed_by: who, changed_at: at } = error.more;
   const when = typeof at === 'string' ? localTime(at, clock.now()) : null;

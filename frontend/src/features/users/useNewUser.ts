@@ -12,7 +12,7 @@ import {
 } from './newUser';
 import type { NewUserDefaults, OneTimePassword, User } from './types';
 
-export interface Made {
+export interface CreatedUser {
   user: User;
   password: OneTimePassword;
 }
@@ -28,7 +28,7 @@ const FIELDS = [
 /** The form of a new user until it is created. */
 export const useNewUser = (
   defaults: NewUserDefaults,
-  onMade: (created: Made) => void,
+  onCreated: (created: CreatedUser) => void,
 ): Form<NewUserValues> =>
   useRecordForm({
     draft: useFormDraft('new-user', false),
@@ -37,5 +37,5 @@ export const useNewUser = (
     fields: FIELDS,
     check: checkNewUser,
     save: (values) => createUser(requestOf(values, defaults)),
-    saved: onMade,
+    saved: onCreated,
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { can } from '@/features/directory/capabilities';
-import { changes, draftOf, formErrors, merge } from './edit';
+import { changes, formErrors, mergeEdit, toUserValues } from './edit';
 import { asFilter } from './filters';
 import {
   actionsFor,
@@ -212,13 +212,13 @@ describe('an edit', () => {
   };
 
   it('sends only the changed fields', () => {
-    const draft = { ...draftOf(base), email: '', gid: ' 30001 ', surname: 'Lovelace ' };
+    const draft = { ...toUserValues(base), email: '', gid: ' 30001 ', surname: 'Lovelace ' };
     expect(changes(base, draft)).toEqual({ email: '', gid: 30001 });
     expect(formErrors({ ...draft, gid: '3k' })).toEqual({ gid: 'Enter a number.' });
   });
 
   it('loses nothing when another user has saved since', () => {
-    const draft = { ...draftOf(base), email: 'mine@portal.test', surname: 'Byron' };
+    const draft = { ...toUserValues(base), email: 'mine@portal.test', surname: 'Byron' };
     const theirs = {
       ...base,
       email: 'theirs@portal.test',
@@ -226,7 +226,7 @@ describe('an edit', () => {
       surname: 'Byron',
       version: 'two',
     };
-    const merged = merge(base, draft, theirs);
+    const merged = mergeEdit(base, draft, theirs);
     expect(merged.conflicts).toEqual({ email: 'theirs@portal.test' });
     expect(merged.taken).toEqual(['shell']);
     expect(merged.draft).toMatchObject({

@@ -1,4 +1,4 @@
-import { type TimeRange, type TimeSeries, tableRows } from './series';
+import { pointRows, type TimeRange, type TimeSeries } from './series';
 import type { PlotUnit } from './units';
 
 interface Props {
@@ -13,7 +13,7 @@ interface Props {
 
 /** The numbers of a chart of lines. */
 export function ChartTable({ heading, at, atText, series, unit, range }: Props) {
-  const rows = tableRows(at, series, unit, range).map(([time, texts]) => ({
+  const rows = pointRows(at, series, unit, range).map(([time, texts]) => ({
     key: time,
     name: atText(time),
     texts,

@@ -3,9 +3,9 @@ import {
   alignTables,
   breakGaps,
   findIsolated,
+  pointRows,
   rangeChoices,
   rangeOf,
-  tableRows,
   upperBound,
 } from './series';
 import { PERCENT } from './units';
@@ -78,18 +78,18 @@ describe('a chart as a table', () => {
   const series = [{ label: 'GPU', values: [10, undefined, null, 40] }];
 
   it('has its last point, the earlier value where a series has none, and a dash for a gap', () => {
-    expect(tableRows([0, 10, 20, 30], series, PERCENT)).toEqual([
+    expect(pointRows([0, 10, 20, 30], series, PERCENT)).toEqual([
       [0, ['10 %']],
       [10, ['10 %']],
       [20, ['–']],
       [30, ['40 %']],
     ]);
-    expect(tableRows([0, 10, 20, 30], series, PERCENT, [15, 30])).toHaveLength(2);
+    expect(pointRows([0, 10, 20, 30], series, PERCENT, [15, 30])).toHaveLength(2);
   });
 
   it('has no more rows than one can read', () => {
     const at = Array.from({ length: 240 }, (_, index) => index);
-    const rows = tableRows(at, [{ label: 'GPU', values: at.map(() => null) }], PERCENT);
+    const rows = pointRows(at, [{ label: 'GPU', values: at.map(() => null) }], PERCENT);
     expect(rows.length).toBeLessThanOrEqual(30);
     expect(rows.at(-1)).toEqual([239, ['–']]);
   });

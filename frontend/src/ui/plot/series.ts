@@ -124,7 +124,7 @@ export function upperBound(peak: number, top: number | undefined, least: number)
 }
 
 /** Return the points in the range as rows of a table, the last one included, `most` at most. */
-export function tableRows(
+export function pointRows(
   at: readonly number[],
   series: readonly TimeSeries[],
   unit: PlotUnit,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { axisText, cpusText, MEMORY, PERCENT, tickText, timeFormat } from './units';
+import { axisText, busyCpusText, MEMORY, PERCENT, tickText, timeFormat } from './units';
 
 describe('units', () => {
   it('show tiny usage as nearly zero', () => {
-    expect([0, 0.01, 0.05, 0.51, 9.94, 31.6].map(cpusText)).toEqual([
+    expect([0, 0.01, 0.05, 0.51, 9.94, 31.6].map(busyCpusText)).toEqual([
       '0',
       'less than 0.1',
       '0.1',

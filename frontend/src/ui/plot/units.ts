@@ -17,7 +17,7 @@ const MB_PER_GB = 1024;
 const powersOfTwo = (count: number): number[] => Array.from({ length: count }, (_, n) => 2 ** n);
 
 /** Format a number of busy CPUs: "0.5", "12", "less than 0.1". */
-export function cpusText(cpus: number): string {
+export function busyCpusText(cpus: number): string {
   if (cpus > 0 && cpus < 0.05) return t`less than 0.1`;
   return cpus < 9.95 ? String(Number(cpus.toFixed(1))) : String(Math.round(cpus));
 }
@@ -30,7 +30,7 @@ export const MEMORY: PlotUnit = {
 };
 
 export const CPUS: PlotUnit = {
-  text: cpusText,
+  text: busyCpusText,
   steps: [0.1, 0.2, 0.5, ...[1, 10, 100, 1000, 10_000].flatMap((n) => [n, 2 * n, 5 * n])],
   least: 0.5,
 };

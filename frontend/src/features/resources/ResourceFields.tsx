@@ -4,11 +4,12 @@ import { NativeSelect } from '@mantine/core';
 import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { minutesAsTime } from '@/lib/time';
+import formClasses from '@/ui/FormPage.module.css';
 import { NumberField } from '@/ui/NumberField';
 import type { Unit } from '@/ui/numbers';
 import { findPartition, gpuTypesOf } from './outlook';
+import classes from './Resources.module.css';
 import type { ResourceErrors, ResourceFormValues } from './requestedResources';
-import classes from './StartPage.module.css';
 import { hoursToMinutes, minutesToHours } from './values';
 
 interface Props {
@@ -44,7 +45,7 @@ export function ResourceFields(props: Props) {
   const most = limit ? minutesAsTime(limit) : null;
   const several = (nodes?.value ?? 1) > 1;
   return (
-    <div className={classes.fields}>
+    <div className={formClasses.fields}>
       <NativeSelect
         className={classes.partition}
         label={t`Partition`}

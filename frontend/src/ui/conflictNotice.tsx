@@ -1,7 +1,7 @@
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
-import { Notice } from '@/ui/Notice';
 import { editConflictText } from './editConflict';
+import { Notice } from './Notice';
 
 /** Return the message of a form that another user saved first; undefined for another error. */
 export function conflictNotice(error: unknown) {

@@ -1,10 +1,18 @@
 import { type DragEvent, useState } from 'react';
+import classes from './DropArea.module.css';
 
-/** Return the event handlers of an area that files can be dropped on. */
-export function useDropArea(writable: boolean, onDrop: (dropped: DataTransfer) => void) {
+/** Return the props of an area that files can be dropped on; `label` is shown while files are above
+ * it. */
+export function useDropArea(
+  label: string,
+  writable: boolean,
+  onDrop: (dropped: DataTransfer) => void,
+) {
   const [over, setOver] = useState(false);
   const hasFiles = (event: DragEvent): boolean => event.dataTransfer.types.includes('Files');
   return {
+    className: classes.area,
+    'data-label': label,
     'data-over': over && writable,
     onDragOver: (event: DragEvent) => {
       if (!hasFiles(event)) return;

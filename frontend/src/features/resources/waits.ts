@@ -15,7 +15,7 @@ export function inPartition(values: ResourceFormValues, partition: Partition): R
   return { ...values, partition: partition.name, gpu_type: hasType ? values.gpu_type : null };
 }
 
-/** Return the drafts that Slurm is asked about: those that don't start immediately. */
+/** Return the choices that Slurm has to estimate: those that don't start immediately. */
 export const choicesToAsk = (
   choices: readonly ResourceFormValues[],
   cluster: Cluster,

@@ -1,4 +1,4 @@
-import classes from './StartPage.module.css';
+import classes from './Resources.module.css';
 
 interface Props {
   label: string;

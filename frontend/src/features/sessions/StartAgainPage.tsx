@@ -52,7 +52,7 @@ function explanation(session: Session, restarting: boolean): string {
 }
 
 /** The page of a session that is starting, or that was opened while it is not running. */
-export function NotRunningPage() {
+export function StartAgainPage() {
   const { name } = useParams({ from: '/member/start-again/$name' });
   const sessions = useLive((s) => s.sessions);
   const named = sessions?.filter((s) => s.name === name) ?? [];

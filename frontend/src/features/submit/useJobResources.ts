@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Cluster, ResolvedResources, ResourceRequest, Sizing } from '@/api/types';
-import { toResourceErrors } from '@/features/start/formErrors';
 import {
   changesOf,
   checkEmpty,
@@ -8,8 +7,9 @@ import {
   type ResourceErrors,
   type ResourceOverrides,
   toResourceOverrides,
-} from '@/features/start/requestedResources';
-import { type Purpose, resolvedResourcesQuery } from '@/features/start/resolveResources';
+} from '@/features/resources/requestedResources';
+import { type Purpose, resolvedResourcesQuery } from '@/features/resources/resolveResources';
+import { toResourceErrors } from '@/features/resources/resourceErrors';
 import { orNull } from '@/lib/drafts';
 import { useAnswer } from '@/lib/useAnswer';
 import { type FormDraft, useDraftField } from '@/lib/useFormDraft';
@@ -22,7 +22,7 @@ import {
   withSuggestions,
 } from './sizing';
 
-export interface ResourcesState {
+export interface JobResourcesState {
   values: JobResourceFormValues;
   set: (values: JobResourceFormValues) => void;
   /** sets these fields only */
@@ -30,7 +30,7 @@ export interface ResourcesState {
   /** errors of the portal's last answer and of missing numbers */
   fieldErrors: ResourceErrors;
   /** whether that answer is to exactly these values */
-  current: boolean;
+  isCurrent: boolean;
   /** nothing is missing, and the portal has not refused exactly these values */
   possible: boolean;
   /** the resources to submit */
@@ -38,7 +38,7 @@ export interface ResourcesState {
   /** the same, without fields that the portal has completed */
   explicit: ResourceRequest;
   /** asks the portal again */
-  outdate: () => void;
+  askAgain: () => void;
   sized: SizedState;
 }
 
@@ -55,7 +55,7 @@ export interface SizedState {
   restore: () => void;
 }
 
-interface Initial {
+interface JobResourcesInput {
   purpose: Purpose;
   /** the default resources */
   defaults: ResolvedResources;
@@ -72,8 +72,8 @@ interface Initial {
 const NONE: ResourceOverrides = {};
 
 /** Keep the resources in a job's form. */
-export function useResources(initial: Initial): ResourcesState {
-  const { purpose, defaults, earlier, cluster, sizing, applySizing = false, draft } = initial;
+export function useJobResources(input: JobResourcesInput): JobResourcesState {
+  const { purpose, defaults, earlier, cluster, sizing, applySizing = false, draft } = input;
   const base = earlier ?? NONE;
   const completion = useQuery(resolvedResourcesQuery(purpose, withSuggestions(base, sizing)));
   const [completedBase, suggested] = completion.data?.items ?? [];
@@ -81,40 +81,41 @@ export function useResources(initial: Initial): ResourcesState {
   const before = toJobValues(baseResources, base, cluster);
   const fields = suggestedFields(sizing, before, suggested);
   // Until a field is changed, the form follows suggestions, which may arrive after it is shown.
-  const [own, setOwn] = useDraftField<ResourceOverrides | null>(
+  const [changed, setChanged] = useDraftField<ResourceOverrides | null>(
     draft,
     'resources',
     () => null,
     orNull(isResourceOverrides),
   );
-  const typed = own ?? (applySizing ? fields : NONE);
+  const typed = changed ?? (applySizing ? fields : NONE);
   const explicit = toResourceOverrides({ base, typed });
-  const { answer, current, outdate } = useAnswer(explicit, (request) =>
+  const { answer, isCurrent, askAgain } = useAnswer(explicit, (request) =>
     resolvedResourcesQuery(purpose, [request]),
   );
   const [completed] = answer?.items ?? [];
   const values = toJobValues(completed?.resources ?? baseResources, explicit, cluster);
   const empty = checkEmpty({ ...values.node, nodes: values.nodes });
   const fieldErrors = toResourceErrors(completed?.errors ?? []);
-  const isInvalid = current && Object.keys(fieldErrors).length > 0;
+  const isInvalid = isCurrent && Object.keys(fieldErrors).length > 0;
   return {
     values,
-    set: (next) => setOwn({ ...typed, ...changesOf(flattenValues(values), flattenValues(next)) }),
-    fill: (fields) => setOwn({ ...typed, ...fields }),
+    set: (next) =>
+      setChanged({ ...typed, ...changesOf(flattenValues(values), flattenValues(next)) }),
+    fill: (fields) => setChanged({ ...typed, ...fields }),
     fieldErrors: { ...fieldErrors, ...empty },
-    current,
+    isCurrent,
     possible: Object.keys(empty).length === 0 && !isInvalid,
     // The portal completes at submission what it has not completed yet.
-    requested: current ? toJobResources(values) : explicit,
+    requested: isCurrent ? toJobResources(values) : explicit,
     explicit,
-    outdate,
+    askAgain,
     sized: {
       fields,
       applied: isSized(values, fields),
       otherShape: hasOtherShape(values, before),
-      apply: () => setOwn({ ...typed, ...fields }),
+      apply: () => setChanged({ ...typed, ...fields }),
       restore: () =>
-        setOwn(Object.fromEntries(Object.entries(typed).filter(([name]) => !(name in fields)))),
+        setChanged(Object.fromEntries(Object.entries(typed).filter(([name]) => !(name in fields)))),
     },
   };
 }

@@ -1,7 +1,5 @@
 /** Conversion between completed resources and a form's values. Pure. */
-import { t } from '@lingui/core/macro';
-import type { Cluster, Environment, Preset, ResolvedResources, SessionRequest } from '@/api/types';
-import { resourceTexts } from '@/lib/resourceLabels';
+import type { Cluster, ResolvedResources, SessionRequest } from '@/api/types';
 import { findPartition } from './outlook';
 import type { ResourceFormValues, ResourceOverrides } from './requestedResources';
 
@@ -42,31 +40,6 @@ export const isComplete = ({
   time_limit_minutes,
 }: ResourceFormValues): boolean =>
   [gpus, cpus, memory_gb, time_limit_minutes].every((number) => number !== null);
-
-/** Return the resources as text, as in "1 v100 GPU · 2 CPUs · 4 GB · 4 h". */
-export const valuesText = (values: ResourceFormValues): string =>
-  isComplete(values) ? resourceTexts(values).join(' · ') : t`Some values are still missing.`;
-
-/** A preset, completed for the chosen environment. */
-export interface Offer {
-  preset: Preset;
-  values: ResourceFormValues;
-  /** why it can't be started */
-  problem: string | undefined;
-}
-
-/** Return the initial preset: the remembered one if it can be started, else the first that can. */
-export function firstPreset(
-  offers: readonly Offer[],
-  environment: Pick<Environment, 'gpu'>,
-  remembered: string | null,
-): Offer | undefined {
-  const suits = ({ values }: Offer): boolean => environment.gpu !== 'none' || !values.gpus;
-  const possible = offers.filter(({ problem }) => problem === undefined);
-  return (
-    possible.find(({ preset }) => preset.name === remembered) ?? possible.find(suits) ?? possible[0]
-  );
-}
 
 /** Convert typed hours to minutes and back; null if the field is empty. */
 export const hoursToMinutes = (hours: number | null): number | null =>

@@ -1,10 +1,11 @@
+import { t } from '@lingui/core/macro';
 import { showError } from '@/ui/showError';
+import { useDropArea } from '@/ui/useDropArea';
 import { collectDropped, uploadDropped } from './dropped';
-import { useDropArea } from './useDropArea';
 
-/** Return the event handlers that upload dropped files and folders. */
-export const useDrop = (root: string, path: string, writable: boolean) =>
-  useDropArea(writable, (data) => {
+/** Return the props of an area that uploads dropped files and folders. */
+export const useDropUpload = (root: string, path: string, writable: boolean) =>
+  useDropArea(t`Drop to upload here`, writable, (data) => {
     // the browser clears the dropped items as soon as this handler returns
     const items = [...data.items].filter(({ kind }) => kind === 'file');
     const dropped = items.flatMap((item) => item.webkitGetAsEntry() ?? item.getAsFile() ?? []);
