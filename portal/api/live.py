@@ -23,7 +23,7 @@ from portal.context import AppContext
 from portal.models import JobState, User
 from portal.services.jobs import jobs, listing
 from portal.services.sessions import sessions
-from portal.streaming.sse import sse
+from portal.streaming.sse import PING, sse
 from portal.web.dependencies import Identity, still_open
 
 PING_S = 15.0
@@ -257,7 +257,7 @@ class LiveFeeds:
                         await asyncio.wait_for(following.wait(), ping_at - loop.time())
                         continue
                     except TimeoutError:
-                        text = sse("ping", "{}")
+                        text = PING
                 yield text
                 ping_at = loop.time() + PING_S
 

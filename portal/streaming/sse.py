@@ -8,12 +8,16 @@ from fastapi.responses import StreamingResponse
 
 from portal.errors import TooManyRequests, problem_response
 
-PING = b": ping\n\n"
-
 
 def sse(event: str, data: str) -> bytes:
     """Return one event; `data` is JSON, which contains no line breaks."""
     return f"event: {event}\ndata: {data}\n\n".encode()
+
+
+PING = sse("ping", "{}")
+"""Sent on a quiet stream. An event, because browsers don't report comments to the page, which takes
+a silent connection for a broken one.
+"""
 
 
 class HeldStream(StreamingResponse):

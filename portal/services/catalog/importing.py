@@ -240,8 +240,9 @@ def _set_done(row: ImageImport) -> None:
 
 
 def _set_failed(reason: str) -> Apply:
-    """Return the update for an import that ended without an image: one that somebody cancelled
-    counts as cancelled, even if it failed before it could be stopped.
+    """Return the update for an import that ended without an image.
+
+    It counts as cancelled if that was requested, even if it failed before it could be stopped.
     """
 
     def apply(row: ImageImport) -> None:

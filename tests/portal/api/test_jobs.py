@@ -172,6 +172,20 @@ async def test_a_log_is_followed_to_its_end(job_portal: JobPortal) -> None:
     assert (read[0]["end"], read[-1]["end"]) == (False, True)
 
 
+async def test_quiet_log_sends_events_that_a_page_notices(
+    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Browsers don't report comments: without events a page takes the connection for broken."""
+    monkeypatch.setattr(logs, "POLL_S", 0.01)
+    row_id = await with_log(job_portal, b"one\n", ended=False)
+    names = []
+    async for name, _ in events(job_portal, f"/jobs/{row_id}/log/follow?offset=0"):
+        names.append(name)
+        if len(names) == 2:
+            break
+    assert names == ["log", "ping"]
+
+
 async def test_a_log_that_is_followed_ends_with_the_login(
     job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from client.commands.jobs import parse_events, state_of
 from client.errors import PortalUnreachable
 
 PIECE = {"text": "é\x1b[2J", "offset": 0, "next_offset": 9, "size": 9, "end": True}
-STREAM = (f"event: log\ndata: {json.dumps(PIECE)}\n\n: ping\n\n").encode()
+STREAM = (f"event: log\ndata: {json.dumps(PIECE)}\n\nevent: ping\ndata: {{}}\n\n").encode()
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
