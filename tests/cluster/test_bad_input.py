@@ -3,7 +3,6 @@ behind."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from cluster.client import Client, RequestRefused
 from tests.live import Live
-from tests.polling import PATIENCE_S, until
+from tests.polling import until
 
 pytestmark = pytest.mark.anyio
 
@@ -142,34 +141,6 @@ async def test_an_image_that_is_gone(portal: Live) -> None:
         environment.unlink()
         portal.stop("portal")
         portal.start("portal")
-
-
-async def test_slurmctld_down(portal: Live, bob: Client) -> None:
-    """Twice, and then the retry that the message suggests: the name is free, no job is left
-    over."""
-    portal.stop("slurmctld")
-    try:
-        for _ in range(2):
-            error = await refused(bob, name="retried")
-            assert error.status == 503
-            assert error.problem["type"] == "urn:portal:slurm-unreachable"
-    finally:
-        portal.start("slurmctld")
-    session = await _once_slurm_answers(bob, "retried")
-    assert (await bob.wait_session(session["id"], "running", "ended"))["state"] == "running"
-    mine = portal.exec_as("bob", ["squeue", "-h", "-u", "bob", "-t", "PD,R", "-o", "%A"])
-    assert mine.split() == [str(session["job_id"])]
-    await bob.stop_session(session["id"])
-
-
-async def _once_slurm_answers(client: Client, name: str) -> Any:
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            try:
-                return await client.start_session(name=name)
-            except RequestRefused as refusal:
-                assert refusal.status == 503
-                await asyncio.sleep(0.5)
 
 
 async def test_the_hub_down_is_waited_for(portal: Live, bob: Client) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from cluster.client import Client, RequestRefused, origin_of
 from tests.live import Live
-from tests.polling import PATIENCE_S, until
+from tests.polling import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -148,27 +148,6 @@ async def _scalars(client: Client, board: Any) -> Any:
                 if answer.status == 200 and (points := await answer.json()):
                     return points
             await asyncio.sleep(0.1)
-
-
-async def test_a_tensorboard_that_was_killed_is_seen_and_started_again(
-    portal: Live, alice: Client, running: Any
-) -> None:
-    await alice.wait_tensorboard(running["id"])
-    kill = ["pkill", "-KILL", "-u", "alice", "-f", "spawner.node.tensorboard"]
-    portal.exec_as("alice", kill, node=running["node"])
-    board = await until(
-        lambda: _board(alice, running),
-        "the TensorBoard ends",
-        done=lambda answer: answer["state"] != "running",
-        pause_s=0.5,
-    )
-    assert (board["state"], "stopped unexpectedly" in board["reason"]) == ("failed", True)
-    again = await alice.wait_tensorboard(running["id"])
-    assert len(await _scalars(alice, again)) == 5
-
-
-async def _board(client: Client, session: Any) -> Any:
-    return await client.api("GET", f"/sessions/{session['id']}/tensorboard")
 
 
 async def test_others_are_refused_everywhere(portal: Live, alice: Client, running: Any) -> None:
