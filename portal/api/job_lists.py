@@ -99,7 +99,9 @@ class JobChoice(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    ids: Annotated[list[JobId], Field(min_length=1, max_length=bulk.AT_ONCE)] | None = None
+    ids: (
+        Annotated[list[JobId], Field(min_length=1, max_length=bulk.MAX_JOBS_PER_REQUEST)] | None
+    ) = None
     matching: JobFilterIn | None = None
 
     @model_validator(mode="after")

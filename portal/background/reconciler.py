@@ -61,7 +61,7 @@ VANISHED = timedelta(seconds=60)
 MAX_SUBMISSIONS = 20  # at the same time, of those repeated or delayed while Slurm was down
 REREAD = timedelta(minutes=1)  # until metrics are read again after a failure
 MAX_CANCELS = 8  # concurrent commands
-AT_ONCE = 100  # rows per transaction, during which the event loop is blocked
+ROWS_PER_TRANSACTION = 100  # rows per transaction, during which the event loop is blocked
 # After each transaction, for requests: one needs the event loop about ten times until its answer.
 PAUSE = timedelta(milliseconds=20)
 REFUSALS = (DataError, IntegrityError)  # of one row's values, unlike a failure of the database
@@ -115,10 +115,10 @@ class Reconciler:
         """Process all rows that may need work, once."""
         await self._write_stale()
         due = await self._pending.next(now)
-        for at in range(0, len(due), AT_ONCE):
+        for at in range(0, len(due), ROWS_PER_TRANSACTION):
             if at:
                 await asyncio.sleep(PAUSE.total_seconds())
-            await self._process_rows(due[at : at + AT_ONCE], now)
+            await self._process_rows(due[at : at + ROWS_PER_TRANSACTION], now)
         boards = await self._load_boards()
         self._forget_heartbeats(boards)
         hosts = await tensorboards.load_host_jobs(self.context, boards)

@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 ACTIVE_DIRECTORY = "1.2.840.113556.1.4.800"
 """LDAP_CAP_ACTIVE_DIRECTORY_OID, among supportedCapabilities: it supports in_chain."""
 ENTRY_DN = "entryDN"  # RFC 5020
-AT_ONCE = 50
+MAX_FILTER_TERMS = 50
 """Maximum number of terms in one filter."""
 
 
@@ -214,5 +214,5 @@ def _normalize_dn(dn: str) -> str:
 
 
 def batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(values), AT_ONCE):
-        yield values[start : start + AT_ONCE]
+    for start in range(0, len(values), MAX_FILTER_TERMS):
+        yield values[start : start + MAX_FILTER_TERMS]

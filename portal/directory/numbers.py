@@ -16,7 +16,7 @@ from portal.directory.changes import (
     swap_value,
 )
 from portal.directory.connections import BASE, SUBTREE, SUCCESS, OpenConnection
-from portal.directory.groups import AT_ONCE
+from portal.directory.groups import MAX_FILTER_TERMS
 from portal.directory.mapping import any_of, conjunction, number
 from portal.errors import Conflict
 
@@ -75,8 +75,8 @@ _DESCRIPTION = "The next number that the portal gives out; never set it back"
 
 def _find_free(span: tuple[int, int], start: int, taken: Callable[[list[int]], set[int]]) -> int:
     last = span[1]
-    for first in range(max(start, span[0]), last + 1, AT_ONCE):
-        some = list(range(first, min(first + AT_ONCE, last + 1)))
+    for first in range(max(start, span[0]), last + 1, MAX_FILTER_TERMS):
+        some = list(range(first, min(first + MAX_FILTER_TERMS, last + 1)))
         used = taken(some)
         free = next((candidate for candidate in some if candidate not in used), None)
         if free is not None:
@@ -110,7 +110,7 @@ def _find_in_use(
     if kind == "group":
         query = conjunction([link.settings.ldap_groups_filter, query])
     # The limit leaves room: a number that several entries have must not hide another one.
-    entries = link.search(base, query, SUBTREE, [attribute], size_limit=4 * AT_ONCE)
+    entries = link.search(base, query, SUBTREE, [attribute], size_limit=4 * MAX_FILTER_TERMS)
     values = {number(entry, attribute) for entry in entries}
     return {value for value in values if value is not None}
 

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from portal.directory.connections import FAILURES, SUBTREE, OpenConnection, Servers
 from portal.directory.contract import MAX_PAGE, DirectoryUser
-from portal.directory.groups import AT_ONCE, batches
+from portal.directory.groups import MAX_FILTER_TERMS, batches
 from portal.directory.mapping import Entry, Mapping, any_of, conjunction
 from portal.errors import DirectoryUnavailable, FieldError, InvalidInput, invalid_input
 
@@ -201,7 +201,7 @@ def find_many(link: OpenConnection, usernames: Sequence[str]) -> dict[str, Direc
         query = conjunction([mapping.users(), name_query])
         attributes = mapping.user_attributes
         base = settings.ldap_user_base or ""
-        for entry in link.search(base, query, SUBTREE, attributes, size_limit=2 * AT_ONCE):
+        for entry in link.search(base, query, SUBTREE, attributes, size_limit=2 * MAX_FILTER_TERMS):
             user = mapping.user(entry, "")
             if user.username in users:
                 twice.add(user.username)

@@ -82,7 +82,9 @@ def _find_dns(link: OpenConnection, usernames: list[str]) -> dict[str, str]:
         query = conjunction([mapping.users(), any_of(settings.ldap_username_attribute, some)])
         attributes = [settings.ldap_username_attribute]
         base = settings.ldap_user_base or ""
-        for entry in link.search(base, query, SUBTREE, attributes, size_limit=2 * groups.AT_ONCE):
+        for entry in link.search(
+            base, query, SUBTREE, attributes, size_limit=2 * groups.MAX_FILTER_TERMS
+        ):
             dns[mapping.user(entry, "").username] = entry["dn"]
     return dns
 

@@ -31,7 +31,7 @@ from spawner.files.paths import (
 from spawner.launcher.program import Refused, Request, Result, opened, required_field
 
 MAX_SAVED = 640 << 10
-MAX_AT_ONCE = 100
+MAX_FOLDERS_PER_PASS = 100
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 ELSEWHERE = "“{}” was changed elsewhere since you opened it."
 
@@ -230,7 +230,7 @@ class Removal:
         self.count += 1
 
     def unlink_files(self, folder: int) -> list[str]:
-        """Remove everything but folders; return the names of up to `MAX_AT_ONCE` folders.
+        """Remove everything but folders; return the names of up to `MAX_FOLDERS_PER_PASS` folders.
 
         Raises DeadlinePassed.
         """
@@ -242,7 +242,7 @@ class Removal:
                     raise DeadlinePassed
                 if entry.is_dir(follow_symlinks=False):
                     subfolders.append(entry.name)
-                    if len(subfolders) >= MAX_AT_ONCE:
+                    if len(subfolders) >= MAX_FOLDERS_PER_PASS:
                         break
                 else:
                     os.unlink(entry.name, dir_fd=folder)

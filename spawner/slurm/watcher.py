@@ -79,7 +79,7 @@ Names = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]
 """Resolves uids to names, for users unknown to the cluster's hosts by now."""
 
 
-LOOKUPS_AT_ONCE = 1_000  # the length of one argument of a command is limited
+MAX_JOBS_PER_LOOKUP = 1_000  # the length of one argument of a command is limited
 
 
 def _split_lookups(
@@ -87,8 +87,8 @@ def _split_lookups(
 ) -> Iterator[dict[PortalJobKey, MissingJob]]:
     """Split lookups by id into bounded parts; those without an id come last, one user's each."""
     known = [item for item in lookups.items() if item[1].job_id is not None]
-    for start in range(0, len(known), LOOKUPS_AT_ONCE):
-        yield dict(known[start : start + LOOKUPS_AT_ONCE])
+    for start in range(0, len(known), MAX_JOBS_PER_LOOKUP):
+        yield dict(known[start : start + MAX_JOBS_PER_LOOKUP])
     unknown: dict[str, dict[PortalJobKey, MissingJob]] = {}
     for key, missing in lookups.items():
         if missing.job_id is None:

@@ -12,7 +12,7 @@ from portal.db import Database
 from portal.services.auth import web_sessions
 from spawner.tasks import end_all
 
-AT_ONCE = 500  # ids in one query
+MAX_IDS_PER_QUERY = 500  # ids in one query
 
 
 class _Check(NamedTuple):
@@ -45,7 +45,10 @@ class LoginChecks:
 
     async def _answer(self, database: Database, settings: Settings) -> None:
         while self._waiting:
-            self._asked, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
+            self._asked, self._waiting = (
+                self._waiting[:MAX_IDS_PER_QUERY],
+                self._waiting[MAX_IDS_PER_QUERY:],
+            )
             await _answer_together(database, settings, self._asked)
 
 

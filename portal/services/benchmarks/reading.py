@@ -26,7 +26,7 @@ from spawner.slurm.model import NodeInfo, Outcome
 log = structlog.get_logger(__name__)
 
 ROUND_S = 5.0
-AT_ONCE = 20
+MAX_JOBS_PER_ROUND = 20
 FOR = timedelta(days=1)
 RETRY_S = 60.0
 MAX_WAITING = 500  # jobs that could not be read, skipped so that others are not delayed
@@ -69,7 +69,7 @@ class BenchmarkReading:
                 ~read.exists(),
             )
             .order_by(BatchJob.ended_at)
-            .limit(AT_ONCE)
+            .limit(MAX_JOBS_PER_ROUND)
         )
         async with self.context.db.session() as db:
             return list((await db.scalars(query)).all())

@@ -30,7 +30,7 @@ from spawner.containers.references import parse_reference
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE = 2
+MAX_RUNNING_IMPORTS = 2
 ROUND_S = 30.0
 LOCK_PAUSE = timedelta(seconds=0.2)
 HALF_MADE = ".import-"
@@ -128,7 +128,7 @@ class Importer:
                 self._stops[row.id].set()
         queued = await self._load_rows(ImportState.QUEUED)
         for row in queued:
-            if self._tasks.under_way("import") >= AT_ONCE:
+            if self._tasks.under_way("import") >= MAX_RUNNING_IMPORTS:
                 break
             self._tasks.start(f"import {row.id}", utcnow(), partial(self._import, row, lock))
         rows = {row.id for row in (*running, *queued)}

@@ -29,7 +29,7 @@ from portal.services.users import access
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE = 500
+MAX_NAMES_PER_SEARCH = 500
 FEW = 3
 """Fewer missing users than this are always credible, however few users there are."""
 GONE = "This user is no longer in the directory."
@@ -107,8 +107,8 @@ class DirectorySync:
 
     async def _find_many(self, names: Sequence[str]) -> dict[str, DirectoryUser]:
         entries: dict[str, DirectoryUser] = {}
-        for start in range(0, len(names), AT_ONCE):
-            some = names[start : start + AT_ONCE]
+        for start in range(0, len(names), MAX_NAMES_PER_SEARCH):
+            some = names[start : start + MAX_NAMES_PER_SEARCH]
             entries |= await self._context.directory.find_many(some)
         return entries
 

@@ -15,7 +15,7 @@ from portal.services.concurrency import ConcurrencyLimit, RequestQueue
 from portal.services.files import notebook_preview
 from spawner import subprocesses
 
-AT_ONCE = 2
+MAX_RUNNING = 2
 PER_USER = 10
 TOO_MANY = "Too many notebook previews are being prepared for you. Wait until they are shown."
 TIMEOUT_S = 30.0
@@ -27,7 +27,7 @@ class NotebookParser:
     """Queue that reads and parses one notebook per user at a time, and a few in total."""
 
     def __init__(self) -> None:
-        self._running = asyncio.Semaphore(AT_ONCE)
+        self._running = asyncio.Semaphore(MAX_RUNNING)
         self._queue = RequestQueue(1, ConcurrencyLimit(PER_USER, PER_USER, TOO_MANY))
 
     async def cells(

@@ -25,7 +25,7 @@ from spawner.errors import SpawnerError
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE = 500
+MAX_JOBS_PER_REQUEST = 500
 MAX_COMPARED = 8
 READ_WITHIN_S = 4.0
 NOT_YOURS = "Job not found."
@@ -87,7 +87,7 @@ _REMOVE = _BulkOperation(
 async def cancel(
     context: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: Actor
 ) -> BulkResult:
-    """Request the end of these jobs, or of the oldest jobs that match a filter, up to AT_ONCE.
+    """Request the end of these jobs, or of the oldest MAX_JOBS_PER_REQUEST that match a filter.
 
     A job whose end was requested before counts as done; one that has ended is refused.
     """
@@ -113,7 +113,7 @@ async def _run_operation(
     async with context.db.session() as db:
         if isinstance(of, listing.JobSelection):
             reached = listing.ids_of(user, of).where(operation.to)
-            ids = list(await db.scalars(reached.limit(AT_ONCE)))
+            ids = list(await db.scalars(reached.limit(MAX_JOBS_PER_REQUEST)))
             refused: list[RefusedJob] = []
         else:
             ids, refused = await _check_ids(db, user, of, operation)

@@ -43,7 +43,7 @@ SHORTEST_SPAN = timedelta(hours=1)  # of accounting that is read at once
 HISTORY_EVERY = timedelta(minutes=10)
 OVERLAP = timedelta(minutes=5)
 MAX_LIVE = 200  # per user, in one pass
-MAX_AT_ONCE = 500  # rows in one transaction
+ROWS_PER_TRANSACTION = 500  # rows in one transaction
 SUBMISSION_PATIENCE = timedelta(minutes=1)  # longer than a submission takes
 
 Key = tuple[int, datetime]
@@ -83,7 +83,7 @@ class ExternalJobImport:
         users = await self._load_users({info.user for info in others})
         uncertain = await self._find_uncertain(others, now)
         certain = [info for info in others if _to_key(info) not in uncertain]
-        waiting = uncertain | await self._import(certain, now, MAX_AT_ONCE)
+        waiting = uncertain | await self._import(certain, now, ROWS_PER_TRANSACTION)
         # Jobs of accounts that have not used the portal yet are imported as soon as the account
         # does.
         self._seen |= {
@@ -147,8 +147,8 @@ class ExternalJobImport:
         groups = _limit_per_user(self._group(infos, users), users)
         left = await self._filter_without_row(groups, users)
         now_taken, later = (left, []) if most is None else (left[:most], left[most:])
-        for start in range(0, len(now_taken), MAX_AT_ONCE):
-            batch = now_taken[start : start + MAX_AT_ONCE]
+        for start in range(0, len(now_taken), ROWS_PER_TRANSACTION):
+            batch = now_taken[start : start + ROWS_PER_TRANSACTION]
             await self._insert([self._to_group_row(group, users, now) for group in batch])
         return {key for group in later for info in group if (key := _to_key(info)) is not None}
 
@@ -183,8 +183,8 @@ class ExternalJobImport:
         )
         external: list[list[JobInfo]] = []
         async with self._context.db.session() as db:
-            for start in range(0, len(groups), MAX_AT_ONCE):
-                batch = groups[start : start + MAX_AT_ONCE]
+            for start in range(0, len(groups), ROWS_PER_TRANSACTION):
+                batch = groups[start : start + ROWS_PER_TRANSACTION]
                 query = select(*columns).where(
                     Job.job_id.in_([_get_job_id(group) for group in batch])
                 )
@@ -222,8 +222,8 @@ class ExternalJobImport:
         ids = [uuid for uuid, _ in unknown]
         query = select(Job.id, User.username).join(User, User.id == Job.user_id)
         async with self._context.db.session() as db:
-            for start in range(0, len(ids), MAX_AT_ONCE):
-                batch = query.where(Job.id.in_(ids[start : start + MAX_AT_ONCE]))
+            for start in range(0, len(ids), ROWS_PER_TRANSACTION):
+                batch = query.where(Job.id.in_(ids[start : start + ROWS_PER_TRANSACTION]))
                 unknown -= {(row.id, row.username) for row in await db.execute(batch)}
         return unknown
 

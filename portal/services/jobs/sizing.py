@@ -21,7 +21,7 @@ from spawner.slurm.model import Outcome
 
 MAX_RUNS = 5
 NEWEST = 1000  # of a user's jobs: older ones are not read, however many there are
-AT_ONCE = 200  # rows of `batch_jobs` are long, and usually the first few suffice
+ROWS_PER_QUERY = 200  # rows of `batch_jobs` are long, and usually the first few suffice
 SINCE = timedelta(days=90)
 USABLE_OUTCOMES = (Outcome.COMPLETED, Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT)
 
@@ -74,8 +74,10 @@ async def _compute_sizing(
     like: list[BatchJob] = []
     async with context.db.session() as db:
         ids = (await db.scalars(_build_newest_ids_query(user, kind))).all()
-        for start in range(0, len(ids), AT_ONCE):
-            for job in await db.scalars(_build_kind_query(ids[start : start + AT_ONCE], kind)):
+        for start in range(0, len(ids), ROWS_PER_QUERY):
+            for job in await db.scalars(
+                _build_kind_query(ids[start : start + ROWS_PER_QUERY], kind)
+            ):
                 base = base or job.resources
                 if job.usage and _to_shape(job.resources) == _to_shape(base):
                     like.append(job)

@@ -45,7 +45,7 @@ ROUND_TIMEOUT_S = 12.0
 TROUBLED = timedelta(seconds=10)
 GATHER_S = 0.3  # changes within this time share a round
 USERS_IN_A_LINE = 100
-LINES_AT_ONCE = 40
+LINES_PER_BATCH = 40
 ALONE = 10  # refused lines that are repeated one by one to get the reason
 AGAIN = timedelta(minutes=5)  # after a refusal
 AGAIN_ALLOWED = timedelta(minutes=1)  # after a refusal for lack of rights: slurmdbd may be starting
@@ -249,8 +249,8 @@ class SlurmLimits:
     async def _apply(self, due: list[AssociationState], facts: ClusterFacts) -> None:
         """Write all changes in batches. Refused ones are repeated one by one to get the reason."""
         lines = lines_for(due, facts.cluster, await self._find_new_defaults(due))
-        for at in range(0, len(lines), LINES_AT_ONCE):
-            batch = [line for line, _ in lines[at : at + LINES_AT_ONCE]]
+        for at in range(0, len(lines), LINES_PER_BATCH):
+            batch = [line for line, _ in lines[at : at + LINES_PER_BATCH]]
             await self._check_leader()
             complaint = await self._accounting.accounting.update(batch)
             if complaint:

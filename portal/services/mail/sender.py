@@ -37,7 +37,7 @@ LONGEST_WAIT = timedelta(hours=1)
 GIVE_UP = timedelta(hours=24)
 KEPT = timedelta(days=30)
 CLEANUP_S = 300.0
-AT_ONCE = 100
+MAX_USERS_PER_ROUND = 100
 TOGETHER = 500
 OUTDATED = (
     "It was no longer relevant when it could be sent, or the notification had been turned off."
@@ -87,7 +87,7 @@ class MailSender:
             .order_by(func.min(Mail.next_try_at))
         )
         async with self.context.db.session() as db:
-            return (await db.scalars(query.limit(AT_ONCE))).all()
+            return (await db.scalars(query.limit(MAX_USERS_PER_ROUND))).all()
 
     async def _send_to(self, user_id: str, now: datetime) -> None:
         """Send one e-mail to a user about all that is due.

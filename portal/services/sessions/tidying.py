@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 EVERY_S = 3600.0
 KEPT = timedelta(days=7)  # after the removal from the list
-AT_ONCE = 200
+MAX_SESSIONS_PER_ROUND = 200
 
 
 async def tidy_removed(context: AppContext, now: datetime) -> None:
@@ -37,7 +37,7 @@ async def tidy_removed(context: AppContext, now: datetime) -> None:
             User.disabled_at.is_(None),
         )
         .order_by(func.random())
-        .limit(AT_ONCE)
+        .limit(MAX_SESSIONS_PER_ROUND)
     )
     async with context.db.session() as db:
         sessions = (await db.scalars(query)).all()

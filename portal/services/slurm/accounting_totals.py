@@ -24,7 +24,7 @@ from spawner.slurm.reasons import Explanation, explain_outcome
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE = 200
+MAX_ROWS_PER_ROUND = 200
 TASK_LOGS = 20
 """Number of failed tasks of an array whose logs are read; they mostly fail for the same reason."""
 SOON = timedelta(seconds=2)
@@ -41,8 +41,10 @@ async def due(context: AppContext, now: datetime) -> list[Measured]:
     jobs = select(BatchJob).where(BatchJob.usage_due <= now, BatchJob.job_id.is_not(None))
     sessions = select(Session).where(Session.usage_due <= now, Session.job_id.is_not(None))
     async with context.db.session() as db:
-        first = await db.scalars(jobs.order_by(BatchJob.usage_due).limit(AT_ONCE))
-        due_sessions = await db.scalars(sessions.order_by(Session.usage_due).limit(AT_ONCE))
+        first = await db.scalars(jobs.order_by(BatchJob.usage_due).limit(MAX_ROWS_PER_ROUND))
+        due_sessions = await db.scalars(
+            sessions.order_by(Session.usage_due).limit(MAX_ROWS_PER_ROUND)
+        )
         return [*first, *due_sessions]
 
 

@@ -27,7 +27,7 @@ from spawner.errors import SpawnerError
 log = structlog.get_logger(__name__)
 
 EVERY_S = 6 * 3600.0
-AT_ONCE = 200
+MAX_JOBS_PER_QUERY = 200
 PAUSE_S = 0.05
 
 
@@ -78,7 +78,7 @@ async def _load_expired(
             ~results.exists(),
         )
         .order_by(Job.created_at, Job.id)
-        .limit(AT_ONCE)
+        .limit(MAX_JOBS_PER_QUERY)
     )
     if after is not None:
         query = query.where(tuple_(Job.created_at, Job.id) > after)

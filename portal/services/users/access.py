@@ -18,7 +18,7 @@ from portal.services.identity import memberships, roles
 
 log = structlog.get_logger(__name__)
 
-MAX_AT_ONCE = 200
+MAX_USERS_PER_POLL = 200
 """Maximum number of users looked up by name in one poll; the others follow in the next."""
 
 
@@ -30,7 +30,7 @@ async def refresh_access(context: AppContext, users: Collection[User]) -> None:
     admitted_names = await _load_admitted(context)
     differing = [user for user in users if _differs(user, admitted_names)]
     random.shuffle(differing)  # users who always differ (primary groups) must not block others
-    for user in differing[:MAX_AT_ONCE]:
+    for user in differing[:MAX_USERS_PER_POLL]:
         entry = await context.directory.find(user.username)
         if entry is None or not memberships.is_same(user, entry):
             continue  # they are gone, which services/deprovision/directory_sync.py handles

@@ -33,7 +33,7 @@ from portal.services.users.user_imports import (
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE = 4
+MAX_CONCURRENT_USERS = 4
 EXISTS = "A user with this name already exists in the directory. Nothing was changed."
 
 
@@ -131,7 +131,7 @@ async def directory_holds(context: AppContext) -> ExistingAccounts:
 async def _create_all(
     context: AppContext, user_import: UserImport, able: list[tuple[CsvLine, NewUser]]
 ) -> None:
-    """Create users, AT_ONCE at a time. Once the directory does not answer, the rest is skipped."""
+    """Create users, several at a time. Once the directory does not answer, the rest is skipped."""
     waiting, down = iter(able), asyncio.Event()
 
     def refuse(line: CsvLine, why: str) -> None:
@@ -160,7 +160,7 @@ async def _create_all(
                     csv_file.ImportProblem("", error.detail),
                 )
 
-    await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
+    await asyncio.gather(*(worker() for _ in range(MAX_CONCURRENT_USERS)))
 
 
 async def _create(

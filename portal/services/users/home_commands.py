@@ -25,7 +25,7 @@ from portal.services.identity import home_directories
 from portal.services.store import change
 from spawner.command import Ended, run
 
-AT_ONCE = 4
+MAX_RUNNING_COMMANDS = 4
 ROUND_S = 5.0
 AGAIN = timedelta(seconds=1)
 """Minimum time between two starts for the same user; another process may hold their lock."""
@@ -53,7 +53,7 @@ class HomeRuns:
         async with self.context.db.session() as db:
             rows = (await db.scalars(query.order_by(HomeRun.created_at, HomeRun.id))).all()
         for row in rows:
-            if self._tasks.under_way("home") >= AT_ONCE:
+            if self._tasks.under_way("home") >= MAX_RUNNING_COMMANDS:
                 break
             self._tasks.start(f"home {row.user_id}", utcnow(), partial(self._process, row))
         self._tasks.forget({row.user_id for row in rows}, len(rows))

@@ -99,7 +99,7 @@ async def test_several_are_taken_off_the_list_and_the_others_named(job_portal: J
 async def test_all_that_match_go_in_bundles_until_none_is_left(
     job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "AT_ONCE", 4)
+    monkeypatch.setattr(bulk, "MAX_JOBS_PER_REQUEST", 4)
     await job_portal.rows(10, "carol", name="sweep")
     kept = await job_portal.rows(1, "carol", name="other")
     live = await job_portal.job(who="carol", name="sweep goes on")

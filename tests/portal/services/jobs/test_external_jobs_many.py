@@ -15,7 +15,12 @@ from portal.context import pass_always
 from portal.db import utcnow
 from portal.models import BatchJob, Job, JobState, Mark, User
 from portal.services.jobs import external_jobs
-from portal.services.jobs.external_jobs import MARK, MAX_AT_ONCE, MAX_LIVE, ExternalJobImport
+from portal.services.jobs.external_jobs import (
+    MARK,
+    MAX_LIVE,
+    ROWS_PER_TRANSACTION,
+    ExternalJobImport,
+)
 from spawner.errors import QueryTooLarge, Unreachable
 from spawner.slurm.model import JobInfo, JobPhase
 from tests.portal.reconcile_loop import ReconcileHarness, looping
@@ -70,7 +75,7 @@ async def test_all_jobs_of_many_users_are_taken(harness: ReconcileHarness) -> No
     importer = ExternalJobImport(harness.context)
     for count in range(1, 5):
         await look(harness, importer)
-        assert await rows(harness) == count * MAX_AT_ONCE
+        assert await rows(harness) == count * ROWS_PER_TRANSACTION
     assert [await rows(harness, name) for name in names] == [100] * 20
     for again in (
         importer,

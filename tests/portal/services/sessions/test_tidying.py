@@ -77,7 +77,7 @@ async def test_folders_of_sessions_removed_long_ago_are_deleted_once(context: An
 async def test_homes_that_fail_keep_no_other_folder_waiting(
     context: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tidying, "AT_ONCE", 1)
+    monkeypatch.setattr(tidying, "MAX_SESSIONS_PER_ROUND", 1)
     now = utcnow()
     removals: dict[str, Removal] = {
         f"failing {n}": ("bob", JobState.ENDED, now - KEPT - 2 * A_DAY) for n in range(3)

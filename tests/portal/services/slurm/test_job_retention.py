@@ -126,7 +126,7 @@ async def test_benchmark_results_keep_their_job(context: Any) -> None:
 async def test_homes_that_fail_keep_no_other_folder_waiting(
     context: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job_retention, "AT_ONCE", 1)
+    monkeypatch.setattr(job_retention, "MAX_JOBS_PER_QUERY", 1)
     failing = {await add(context, owner="bob") for _ in range(3)}
     others = [await add(context) for _ in range(2)]
     assert await delete_expired(context, NOW) == len(others)
