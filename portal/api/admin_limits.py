@@ -132,7 +132,7 @@ async def _put(
 ) -> LimitSet:
     name = "" if scope is LimitScope.DEFAULT else name
     change = limit_changes.LimitRequest(
-        (scope, name), body.figures(), body.version, body.create_account
+        (scope, name), body.to_limit_values(), body.version, body.create_account
     )
     row = await limit_changes.put(context, by, change)
     in_time = await context.slurm_limits.wait_for_round()

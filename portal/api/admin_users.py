@@ -91,7 +91,7 @@ class NewUserIn(BaseModel):
         if "slurm_account" not in self.model_fields_set:
             account = settings.default_slurm_account
         entry = NewDirectoryUser(**{**given, "groups": frozenset(self.groups)})
-        return NewUser(entry, group, account, self.limits.figures())
+        return NewUser(entry, group, account, self.limits.to_limit_values())
 
 
 class UserEdit(BaseModel):

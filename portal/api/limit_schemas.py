@@ -9,7 +9,7 @@ from portal.models import Limit, LimitScope
 from portal.services.limits import associations as association_rules
 from portal.services.limits import limit_views as views
 from portal.services.limits.limit_changes import MAX_NAMES, names_of
-from portal.services.limits.limit_rules import FIELDS, LISTS, EffectiveLimit, Figures
+from portal.services.limits.limit_rules import FIELDS, LISTS, EffectiveLimit, LimitValues
 from portal.services.limits.slurm_limits import AssociationState
 
 Number = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
@@ -36,11 +36,11 @@ class NewLimits(BaseModel):
     partitions: Names | None = None
     qos: Names | None = None
 
-    def figures(self) -> Figures:
+    def to_limit_values(self) -> LimitValues:
         lists = {name: getattr(self, name, None) for name in LISTS}
         values: dict[str, Any] = {name: getattr(self, name) for name in FIELDS if name not in lists}
         values |= {name: names_of(names) for name, names in lists.items() if names is not None}
-        return Figures(**values)
+        return LimitValues(**values)
 
 
 class LimitIn(NewLimits):
@@ -207,11 +207,11 @@ class MyLimitsOut(UserLimitsOut):
 
 
 def limit_out(row: Limit, slurm: views.LimitSyncState | None = None) -> LimitOut:
-    figures = {name: getattr(row, name) for name in FIELDS}
+    values = {name: getattr(row, name) for name in FIELDS}
     return LimitOut(
         scope=row.scope,
         name=row.name,
-        **figures,
+        **values,
         version=row.version,
         updated_at=row.updated_at,
         updated_by=row.updated_by,
@@ -253,10 +253,12 @@ def association_out(association: AssociationState) -> AssociationOut:
         account=account,
         username=username,
         partition=partition,
-        wanted=views.shown_figures(association.desired),
-        written=views.shown_figures(association.applied),
-        found=None if association.actual is None else views.shown_figures(association.actual),
-        accepted=views.shown_figures(association.accepted),
+        wanted=views.format_association_values(association.desired),
+        written=views.format_association_values(association.applied),
+        found=None
+        if association.actual is None
+        else views.format_association_values(association.actual),
+        accepted=views.format_association_values(association.accepted),
         refused=association.refused,
         written_at=association.written_at,
         drift_since=association.drift_since,

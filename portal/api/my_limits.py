@@ -118,7 +118,7 @@ async def put_member_limit(
 ) -> LimitSet:
     """Set a member's own limit: at most the group's, and at most what an administrator set."""
     row = await limit_changes.put_as_manager(
-        context, by, group, username, body.figures(), body.version
+        context, by, group, username, body.to_limit_values(), body.version
     )
     in_time = await context.slurm_limits.wait_for_round()
     state = limit_views.state_of(context, row, ())

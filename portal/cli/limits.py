@@ -19,9 +19,9 @@ from portal.errors import NotFound, field_errors, invalid_input
 from portal.models import Limit, LimitScope
 from portal.services.audit.audit import Actor
 from portal.services.limits import limit_changes, limit_views, slurm_drift
-from portal.services.limits.all_limits import figures
+from portal.services.limits.all_limits import to_limit_values
 from portal.services.limits.limit_changes import LimitRequest
-from portal.services.limits.limit_rules import BY_TYPE, FIELDS, Figures
+from portal.services.limits.limit_rules import BY_TYPE, FIELDS, LimitValues
 from spawner.errors import SlurmError
 
 app = typer.Typer(help="Limits of users and groups.", no_args_is_help=True)
@@ -197,8 +197,8 @@ def _show_user(username: str, *, json: bool) -> None:
                 (
                     association.account,
                     association.partition,
-                    _format_figures(association.written),
-                    _format_figures(association.found),
+                    _format_values(association.written),
+                    _format_values(association.found),
                     association.refused,
                 )
                 for association in user_limits.slurm
@@ -206,8 +206,8 @@ def _show_user(username: str, *, json: bool) -> None:
         )
 
 
-def _format_figures(figures: Mapping[str, str] | None) -> str:
-    return "; ".join(f"{name}: {value}" for name, value in (figures or {}).items())
+def _format_values(values: Mapping[str, str] | None) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in (values or {}).items())
 
 
 @drift.command("list")
@@ -285,7 +285,7 @@ def set_limit(
 
     async def execute(context: AppContext, by: Actor) -> LimitOut:
         request, row = _validate(given), await _find_limit(context, target)
-        before = figures(row) if row else Figures()
+        before = to_limit_values(row) if row else LimitValues()
         version = row.version if row else None
         change = LimitRequest(
             target, replace(before, **request.set_fields), version, create_account
@@ -314,10 +314,10 @@ def _parse_number(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdecimal() else text
 
 
-def _validate(given: Mapping[str, Any]) -> Figures:
+def _validate(given: Mapping[str, Any]) -> LimitValues:
     """Validate by the same rules as the API. Raises InvalidInput."""
     try:
-        return LimitIn(**given).figures()
+        return LimitIn(**given).to_limit_values()
     except ValidationError as error:
         problems = [{**item, "loc": ("body", *item["loc"])} for item in error.errors()]
         raise invalid_input(field_errors(problems)) from error
@@ -362,7 +362,7 @@ def unset(
 
     async def execute(context: AppContext, by: Actor) -> LimitOut:
         row = await limit_changes.load_limit(context, *target)
-        given = replace(figures(row), **dict.fromkeys(names))
+        given = replace(to_limit_values(row), **dict.fromkeys(names))
         return await _store_limit(context, LimitRequest(target, given, row.version), by)
 
     _print_result(_run(execute))

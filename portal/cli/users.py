@@ -15,7 +15,7 @@ from portal.cli.context import Json, Number, Text, as_json, run, table, write_se
 from portal.context import AppContext
 from portal.directory.contract import Edit, NewDirectoryUser, OneTimePassword
 from portal.services.audit.audit import Actor
-from portal.services.limits.limit_rules import Figures
+from portal.services.limits.limit_rules import LimitValues
 from portal.services.users import commands, csv_file, csv_import, groups, listing, lookup, new_users
 from portal.services.users.csv_file import NONE, or_default
 from portal.services.users.listing import UserFilter
@@ -187,7 +187,7 @@ def add(
         shell=shell,
         groups=frozenset(group or ()),
     )
-    limits = Figures(
+    limits = LimitValues(
         gpus=gpus,
         sessions=sessions,
         jobs=jobs,
@@ -207,7 +207,7 @@ def add(
 
 
 def _create(
-    entry: NewDirectoryUser, limits: Figures, login_group: str | None, slurm_account: str | None
+    entry: NewDirectoryUser, limits: LimitValues, login_group: str | None, slurm_account: str | None
 ) -> tuple[OneTimePassword, UserOut]:
     """Create the user; None means the setting's login group or Slurm account."""
 

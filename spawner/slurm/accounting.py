@@ -18,7 +18,13 @@ from spawner.errors import Unreachable
 from spawner.launcher.program import is_unreachable  # defined there: see client.py
 from spawner.slurm import parse_accounting as parse
 from spawner.slurm.client import Slurm, parsed
-from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts, Figures, InUse, JobTime
+from spawner.slurm.parse_accounting import (
+    AssociationKey,
+    AssociationValues,
+    ClusterFacts,
+    InUse,
+    JobTime,
+)
 from spawner.timing import Measure, unmeasured
 
 UPDATE_TIMEOUT_S = 120.0
@@ -45,7 +51,7 @@ class Accounting(Slurm):
         qos = await self._query(["sacctmgr", "-nP", "show", "qos", "format=name"])
         return await parsed(lambda: parse.parse_facts(config, tres, qos))
 
-    async def associations(self, cluster: str) -> dict[AssociationKey, Figures]:
+    async def associations(self, cluster: str) -> dict[AssociationKey, AssociationValues]:
         """Return all associations: 5,000 take a quarter of a second."""
         fields = f"format={parse.ASSOCIATION_FIELDS}"
         command = ["sacctmgr", "-nP", "show", "assoc", f"cluster={cluster}", fields]

@@ -2,9 +2,9 @@
 
 Pure.
 
-The figures of an association have sacctmgr's names: `gres/gpu`, `gres/gpu:v100`, `cpu` and `mem`
+The values of an association have sacctmgr's names: `gres/gpu`, `gres/gpu:v100`, `cpu` and `mem`
 (MB) of GrpTRES; `GrpSubmitJobs`, `MaxSubmitJobs`, `MaxWall` (minutes), `QOS` (names in order) and
-`DefaultQOS`. A missing figure means no limit. The messages are from sacctmgr 22.05.
+`DefaultQOS`. A missing value means no limit. The messages are from sacctmgr 22.05.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNITS_MB = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P":
 
 AssociationKey = tuple[str, str, str]
 """An association's account, user ("" for the account's own) and partition ("" for all)."""
-Figures = Mapping[str, Any]
+AssociationValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -85,32 +85,32 @@ class InUse:
 # --- parsers ------------------------------------------------------------------------------------
 
 
-def parse_associations(text: str) -> dict[AssociationKey, Figures]:
+def parse_associations(text: str) -> dict[AssociationKey, AssociationValues]:
     """Parse the output of `sacctmgr -nP show assoc format=ASSOCIATION_FIELDS`."""
     width = ASSOCIATION_FIELDS.count(",") + 1
-    associations: dict[AssociationKey, Figures] = {}
+    associations: dict[AssociationKey, AssociationValues] = {}
     for line in text.splitlines():
         fields = line.split("|")
         if len(fields) != width:
             raise BadOutput("sacctmgr's fields don't come out even")
-        account, user, partition, *figures = fields
-        associations[account, user, partition] = _to_figures(*figures)
+        account, user, partition, *values = fields
+        associations[account, user, partition] = _to_association_values(*values)
     return associations
 
 
-def _to_figures(
+def _to_association_values(
     qos: str, default_qos: str, tres: str, group: str, submit: str, wall: str
-) -> Figures:
-    figures: dict[str, Any] = dict(parse_tres(tres))
+) -> AssociationValues:
+    values: dict[str, Any] = dict(parse_tres(tres))
     numbers = {"GrpSubmitJobs": group, "MaxSubmitJobs": submit}
-    figures |= {name: int(number) for name, number in numbers.items() if number}
+    values |= {name: int(number) for name, number in numbers.items() if number}
     if wall:
-        figures["MaxWall"] = minutes(wall)
+        values["MaxWall"] = minutes(wall)
     if qos:
-        figures["QOS"] = sorted(qos.split(","))
+        values["QOS"] = sorted(qos.split(","))
     if default_qos:
-        figures["DefaultQOS"] = default_qos
-    return figures
+        values["DefaultQOS"] = default_qos
+    return values
 
 
 def parse_tres(text: str) -> dict[str, int]:
@@ -250,8 +250,10 @@ def _check_names(*names: str) -> None:
             raise ValueError(f"{name!r} can't be passed to sacctmgr")
 
 
-def modify(cluster: str, account: str, users: Sequence[str], partition: str, set_: Figures) -> str:
-    """Return a line that sets figures of these users' associations; without users, the account's.
+def modify(
+    cluster: str, account: str, users: Sequence[str], partition: str, set_: AssociationValues
+) -> str:
+    """Return a line that sets values of these users' associations; without users, the account's.
 
     None removes a limit. Raises ValueError for a name that is not safe.
     """
@@ -264,9 +266,9 @@ def modify(cluster: str, account: str, users: Sequence[str], partition: str, set
     return f"modify user {user_list} where {condition} set {clause}"
 
 
-def _format_clause(figures: Figures) -> str:
+def _format_clause(values: AssociationValues) -> str:
     tres, assignments = [], []
-    for name, value in figures.items():
+    for name, value in values.items():
         if name.startswith(TRES):
             unit = "M" if name == "mem" and value is not None else ""
             tres.append(f"{name}={-1 if value is None else value}{unit}")

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from spawner.errors import Unreachable
 from spawner.slurm.parse_accounting import (
     AssociationKey,
+    AssociationValues,
     ClusterFacts,
-    Figures,
     InUse,
     JobTime,
     parse_tres,
@@ -61,7 +61,7 @@ class FakeAccounting:
         self._there()
         return FACTS
 
-    async def associations(self, cluster: str) -> dict[AssociationKey, Figures]:
+    async def associations(self, cluster: str) -> dict[AssociationKey, AssociationValues]:
         self._there()
         self.looks += 1
         return {place: dict(figures) for place, figures in self.rows.items()}

@@ -12,7 +12,7 @@ import structlog
 from portal.db import utcnow
 from spawner.errors import SlurmError
 from spawner.slurm.accounting import Accounting
-from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts, Figures, InUse
+from spawner.slurm.parse_accounting import AssociationKey, AssociationValues, ClusterFacts, InUse
 from spawner.slurm.watcher import Watcher
 
 log = structlog.get_logger(__name__)
@@ -40,7 +40,7 @@ class AccountingCache:
         self.accounting = accounting
         self._watcher = watcher
         self.facts: ClusterFacts | None = None
-        self.associations: Mapping[AssociationKey, Figures] | None = None
+        self.associations: Mapping[AssociationKey, AssociationValues] | None = None
         self.at: datetime | None = None
         self.trouble: str | None = None
         self.denied = False
@@ -57,7 +57,7 @@ class AccountingCache:
         """Names of all accounts without the root; empty while unknown."""
         return sorted({a for a, user, _ in self.associations or () if not user and a != ROOT})
 
-    def of(self, username: str) -> dict[AssociationKey, Figures]:
+    def of(self, username: str) -> dict[AssociationKey, AssociationValues]:
         """Return the associations of one user."""
         return {key: f for key, f in (self.associations or {}).items() if key[1] == username}
 

@@ -12,12 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.config.settings import Settings
 from portal.models import GroupMembership, Limit, LimitScope, User
-from portal.services.limits.limit_rules import FIELDS, Figures, effective
+from portal.services.limits.limit_rules import FIELDS, LimitValues, effective
 
 
-def figures(row: Limit) -> Figures:
+def to_limit_values(row: Limit) -> LimitValues:
     """Convert a row to the type that the rules use."""
-    return Figures(**{name: getattr(row, name) for name in FIELDS})
+    return LimitValues(**{name: getattr(row, name) for name in FIELDS})
 
 
 def account_of(settings: Settings, group: str) -> str:
@@ -30,10 +30,10 @@ def account_of(settings: Settings, group: str) -> str:
 class AllLimits:
     """All limits at once, for callers that evaluate many users."""
 
-    default: Figures | None
-    members: dict[str, Figures]
-    group_totals: dict[str, Figures]
-    users: dict[str, Figures]
+    default: LimitValues | None
+    members: dict[str, LimitValues]
+    group_totals: dict[str, LimitValues]
+    users: dict[str, LimitValues]
 
     @property
     def groups(self) -> set[str]:
@@ -49,9 +49,9 @@ class AllLimits:
 
 def group_by_scope(rows: Sequence[Limit]) -> AllLimits:
     """Group rows by scope."""
-    by_scope: dict[LimitScope, dict[str, Figures]] = {scope: {} for scope in LimitScope}
+    by_scope: dict[LimitScope, dict[str, LimitValues]] = {scope: {} for scope in LimitScope}
     for row in rows:
-        by_scope[row.scope][row.name] = figures(row)
+        by_scope[row.scope][row.name] = to_limit_values(row)
     return AllLimits(
         default=by_scope[LimitScope.DEFAULT].get(""),
         members=by_scope[LimitScope.MEMBER],

@@ -139,7 +139,7 @@ async def _find_excess(
         if text := too_many(kind, have, added, limit):
             return text
     for shared in allowed.group_totals:
-        most = getattr(shared.figures, name)
+        most = getattr(shared.values, name)
         if most is not None:
             have = await count_live_kind(db, name, members_query(shared.group))
             if text := too_many_in_group(kind, have, added, most, shared.group):

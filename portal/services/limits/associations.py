@@ -10,16 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from portal.services.limits.accounting_cache import ROOT
-from portal.services.limits.limit_rules import BY_TYPE, Effective, Figures
+from portal.services.limits.limit_rules import BY_TYPE, Effective, LimitValues
 from spawner.durations import format_minutes
-from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts, is_name
-from spawner.slurm.parse_accounting import Figures as SlurmValues
+from spawner.slurm.parse_accounting import (
+    AssociationKey,
+    AssociationValues,
+    ClusterFacts,
+    is_name,
+)
 
 EXISTS = "association"
 PRESENT, ABSENT = "present", "absent"
 AGAIN = "again"
 """A last-applied value: an administrator wants a removed association to be restored."""
-CLOSED: SlurmValues = {EXISTS: PRESENT, "MaxSubmitJobs": 0}
+CLOSED: AssociationValues = {EXISTS: PRESENT, "MaxSubmitJobs": 0}
 """The association for a partition that a user may not use."""
 
 DesiredValues = dict[AssociationKey, dict[str, Any]]
@@ -34,9 +38,9 @@ class DesiredAssociations:
     """
 
     users: Mapping[str, Effective]
-    accounts: Mapping[str, Figures]
-    actual: Mapping[AssociationKey, SlurmValues]
-    applied: Mapping[AssociationKey, SlurmValues]
+    accounts: Mapping[str, LimitValues]
+    actual: Mapping[AssociationKey, AssociationValues]
+    applied: Mapping[AssociationKey, AssociationValues]
     partitions: frozenset[str]
     facts: ClusterFacts
 
@@ -49,20 +53,20 @@ def desired_values(state: DesiredAssociations) -> DesiredValues:
         keys.setdefault(key[1], []).append(key)
     for account, shared in state.accounts.items():
         if (account, "", "") in state.actual and is_name(account):
-            figures = figures_of_group(shared, state.facts)
-            if figures:
-                result[account, "", ""] = figures
-    for username, counted in state.users.items():
+            values = to_account_values(shared, state.facts)
+            if values:
+                result[account, "", ""] = values
+    for username, effective in state.users.items():
         if is_name(username):
-            result |= _build_for_user(username, counted, sorted(keys.get(username, ())), state)
+            result |= _build_for_user(username, effective, sorted(keys.get(username, ())), state)
     return result
 
 
 def _build_for_user(
-    username: str, counted: Effective, keys: list[AssociationKey], state: DesiredAssociations
+    username: str, effective: Effective, keys: list[AssociationKey], state: DesiredAssociations
 ) -> DesiredValues:
-    figures = figures_of(counted, state.facts)
-    allowed = counted.get("accounts")
+    values = to_user_values(effective, state.facts)
+    allowed = effective.get("accounts")
     has = {account for account, _, _ in keys if account != ROOT}
     known = {account for account, user, _ in state.actual if not user}
     own_accounts = set(allowed.value) & known if allowed else has
@@ -72,16 +76,16 @@ def _build_for_user(
     for account in sorted(own_accounts):
         base = (account, username, "")
         if allowed is not None:
-            result[base] = {EXISTS: PRESENT, **figures}
-        elif base in state.actual and figures:
-            result[base] = dict(figures)
-        elif account in known and figures and _was_applied(state.applied.get(base, {})):
-            result[base] = {EXISTS: PRESENT, **figures}  # it was removed outside the portal
-        result |= _build_for_partitions(account, username, counted, keys, figures, state)
+            result[base] = {EXISTS: PRESENT, **values}
+        elif base in state.actual and values:
+            result[base] = dict(values)
+        elif account in known and values and _was_applied(state.applied.get(base, {})):
+            result[base] = {EXISTS: PRESENT, **values}  # it was removed outside the portal
+        result |= _build_for_partitions(account, username, effective, keys, values, state)
     return result
 
 
-def _was_applied(applied: SlurmValues) -> bool:
+def _was_applied(applied: AssociationValues) -> bool:
     """Return whether the portal applied values to an association that should exist."""
     return bool(applied) and applied.get(EXISTS) != ABSENT
 
@@ -89,9 +93,9 @@ def _was_applied(applied: SlurmValues) -> bool:
 def _build_for_partitions(
     account: str,
     username: str,
-    counted: Effective,
+    effective: Effective,
     keys: list[AssociationKey],
-    figures: dict[str, Any],
+    values: dict[str, Any],
     state: DesiredAssociations,
 ) -> DesiredValues:
     """Return the associations of single partitions.
@@ -99,10 +103,10 @@ def _build_for_partitions(
     These are closed partitions, and associations that an operator made, to which the limits apply
     too.
     """
-    allowed = counted.get("partitions")
+    allowed = effective.get("partitions")
     closed = state.partitions - set(allowed.value) if allowed else frozenset()
     result: DesiredValues = {}
-    exists = (account, username, "") in state.actual or "accounts" in counted
+    exists = (account, username, "") in state.actual or "accounts" in effective
     for partition in sorted(closed) if exists else ():
         if is_name(partition):
             result[account, username, partition] = dict(CLOSED)
@@ -112,33 +116,33 @@ def _build_for_partitions(
             own
             and key in state.actual
             and state.applied.get(key, {}).get(EXISTS) is None
-            and figures
+            and values
         ):
-            result[key] = dict(figures)
+            result[key] = dict(values)
     return result
 
 
-def figures_of(counted: Effective, facts: ClusterFacts) -> dict[str, Any]:
+def to_user_values(effective: Effective, facts: ClusterFacts) -> dict[str, Any]:
     """Return the values for each association of a user."""
-    values = {name: limit.value for name, limit in counted.items()}
-    figures = _to_tres(values, facts)
-    if "sessions" in values and "jobs" in values:
-        figures["MaxSubmitJobs"] = values["sessions"] + values["jobs"]
-    if "time_limit_minutes" in values:
-        figures["MaxWall"] = values["time_limit_minutes"]
-    if "qos" in values:
-        figures["QOS"] = sorted(values["qos"])
-        figures["DefaultQOS"] = values["qos"][0]
-    return figures
+    limits = {name: limit.value for name, limit in effective.items()}
+    values = _to_tres(limits, facts)
+    if "sessions" in limits and "jobs" in limits:
+        values["MaxSubmitJobs"] = limits["sessions"] + limits["jobs"]
+    if "time_limit_minutes" in limits:
+        values["MaxWall"] = limits["time_limit_minutes"]
+    if "qos" in limits:
+        values["QOS"] = sorted(limits["qos"])
+        values["DefaultQOS"] = limits["qos"][0]
+    return values
 
 
-def figures_of_group(shared: Figures, facts: ClusterFacts) -> dict[str, Any]:
+def to_account_values(shared: LimitValues, facts: ClusterFacts) -> dict[str, Any]:
     """Return the values for a group's account."""
-    values = shared.set_fields
-    figures = _to_tres(values, facts)
-    if "sessions" in values and "jobs" in values:
-        figures["GrpSubmitJobs"] = values["sessions"] + values["jobs"]
-    return figures
+    limits = shared.set_fields
+    values = _to_tres(limits, facts)
+    if "sessions" in limits and "jobs" in limits:
+        values["GrpSubmitJobs"] = limits["sessions"] + limits["jobs"]
+    return values
 
 
 def _to_tres(values: Mapping[str, Any], facts: ClusterFacts) -> dict[str, Any]:
@@ -174,10 +178,10 @@ class AssociationDiff:
 
 def compare(
     key: AssociationKey,
-    desired: SlurmValues,
-    applied: SlurmValues,
-    actual: SlurmValues | None,
-    accepted: SlurmValues,
+    desired: AssociationValues,
+    applied: AssociationValues,
+    actual: AssociationValues | None,
+    accepted: AssociationValues,
 ) -> AssociationDiff:
     """Compare one association.
 
@@ -199,12 +203,12 @@ def compare(
         elif current.get(name) == applied[name] is not None:
             diff.pending[name] = None  # any other value was set outside the portal, and stays
     if ABSENT in {desired.get(EXISTS), current[EXISTS], diff.pending.get(EXISTS)}:
-        _drop_figures(diff, gone=current[EXISTS] == ABSENT)
+        _drop_values(diff, gone=current[EXISTS] == ABSENT)
     return diff
 
 
 def differs(
-    applied: SlurmValues, actual: SlurmValues | None, accepted: SlurmValues
+    applied: AssociationValues, actual: AssociationValues | None, accepted: AssociationValues
 ) -> dict[str, tuple[Any, Any]]:
     """Return the drift of an association: the applied and the actual value, by name."""
     current = {EXISTS: PRESENT, **actual} if actual is not None else {EXISTS: ABSENT}
@@ -220,10 +224,10 @@ def differs(
 def _compare_one(
     diff: AssociationDiff,
     name: str,
-    desired: SlurmValues,
-    applied: SlurmValues,
-    current: SlurmValues,
-    accepted: SlurmValues,
+    desired: AssociationValues,
+    applied: AssociationValues,
+    current: AssociationValues,
+    accepted: AssociationValues,
 ) -> None:
     value, actual = desired[name], current.get(name)
     if name == "DefaultQOS" and actual in desired.get("QOS", ()):
@@ -243,7 +247,7 @@ def _compare_one(
 _UNSET = object()
 
 
-def _drop_figures(diff: AssociationDiff, *, gone: bool) -> None:
+def _drop_values(diff: AssociationDiff, *, gone: bool) -> None:
     """Drop the values of an association that is missing or will be removed: they don't matter."""
     for part in (diff.drift, diff.accepted):
         for name in [name for name in part if name != EXISTS]:
@@ -253,7 +257,9 @@ def _drop_figures(diff: AssociationDiff, *, gone: bool) -> None:
             del diff.pending[name]
 
 
-def assume_applied(key: AssociationKey, desired: SlurmValues, applied_before: bool) -> SlurmValues:
+def assume_applied(
+    key: AssociationKey, desired: AssociationValues, applied_before: bool
+) -> AssociationValues:
     """Return the values to assume as applied to an association that is new to the portal.
 
     If the portal had already applied the user's accounts, an association outside these was made by

@@ -32,15 +32,15 @@ from portal.services.limits.all_limits import (
     AllLimits,
     account_of,
     concerning,
-    figures,
     group_by_scope,
     groups_of,
+    to_limit_values,
 )
 from portal.services.limits.limit_rules import (
     BY_TYPE,
     FIELDS,
     GROUP_TOTAL_FIELDS,
-    Figures,
+    LimitValues,
     exceeding,
 )
 from spawner.slurm.parse_accounting import is_name
@@ -75,16 +75,16 @@ class LimitRequest:
     """A requested limit.
 
     `version` is the version that its editor saw, None for a new limit. `create_account`: for a
-    group total, create the group's account if it is missing. `held` are the values that group
-    managers may not exceed later; None for an administrator's limit, all of whose values bind group
-    managers.
+    group total, create the group's account if it is missing. `manager_bounds` are the values that
+    group managers may not exceed later; None for an administrator's limit, all of whose values
+    bind group managers.
     """
 
     subject: tuple[LimitScope, str]
-    given: Figures
+    given: LimitValues
     version: int | None = None
     create_account: bool = False
-    held: Figures | None = None
+    manager_bounds: LimitValues | None = None
 
 
 async def put(context: AppContext, by: audit.Actor, request: LimitRequest) -> Limit:
@@ -112,14 +112,14 @@ async def _save(context: AppContext, by: audit.Actor, request: LimitRequest) -> 
         row = await _load_row(db, scope, name)
         if row is not None and request.version != row.version:
             raise _conflict_error(row)
-        before = figures(row).set_fields if row else {}
+        before = to_limit_values(row).set_fields if row else {}
         if row is None:
             row = Limit(scope=scope, name=name, updated_by=by.name)
             db.add(row)
         for field in FIELDS:
             setattr(row, field, _to_json(getattr(request.given, field)))
-        held = request.given if request.held is None else request.held
-        row.held = {field: _to_json(value) for field, value in held.set_fields.items()}
+        bounds = request.given if request.manager_bounds is None else request.manager_bounds
+        row.held = {field: _to_json(value) for field, value in bounds.set_fields.items()}
         row.updated_at, row.updated_by = utcnow(), by.name
         detail = {"account": account_of(context.settings, name)} if request.create_account else {}
         record(
@@ -192,7 +192,9 @@ async def remove(
             raise NotFound("No limit is set here.")
         if version is not None and version != row.version:
             raise _conflict_error(row)
-        record(db, by, audit.Action.LIMIT_REMOVE, (scope, name), figures(row).set_fields, {})
+        record(
+            db, by, audit.Action.LIMIT_REMOVE, (scope, name), to_limit_values(row).set_fields, {}
+        )
         await db.delete(row)
         try:
             await db.commit()
@@ -204,7 +206,7 @@ async def remove(
 # --- validation ---------------------------------------------------------------------------------
 
 
-async def check(context: AppContext, scope: LimitScope, name: str, given: Figures) -> None:
+async def check(context: AppContext, scope: LimitScope, name: str, given: LimitValues) -> None:
     """Raise InvalidInput for names that do not exist, and for fields a group total cannot have."""
     problems = [
         FieldError(field, "A group total can't have this field. Set it in the per-member limit.")
@@ -230,7 +232,9 @@ async def check(context: AppContext, scope: LimitScope, name: str, given: Figure
         raise invalid_input(problems)
 
 
-async def _list_existing(context: AppContext, given: Figures) -> list[tuple[str, set[str], str]]:
+async def _list_existing(
+    context: AppContext, given: LimitValues
+) -> list[tuple[str, set[str], str]]:
     """Return the existing names and the noun for each field with names, as far as known."""
     existing: list[tuple[str, set[str], str]] = []
     cluster = context.watcher.cluster
@@ -303,7 +307,7 @@ async def put_as_manager(
     by: audit.Actor,
     group: str,
     username: str,
-    given: Figures,
+    given: LimitValues,
     version: int | None,
 ) -> Limit:
     """Set a member's own limit as a group manager, within what the group has.
@@ -321,19 +325,22 @@ async def put_as_manager(
         managers = await _load_managers(db, group)
     limits = group_by_scope(rows)
     user_limit = next((row for row in rows if row.scope is LimitScope.USER), None)
-    held = (
-        _get_held(user_limit, managers)
+    bounds = (
+        _get_manager_bounds(user_limit, managers)
         if user_limit is not None and by.name in managers
-        else Figures()
+        else LimitValues()
     )
     await check(context, LimitScope.USER, username, given)
-    problems = exceeding(given, _get_ceiling(limits, username, group, groups), held)
+    problems = exceeding(given, _get_ceiling(limits, username, group, groups), bounds)
     if problems:
         raise invalid_input(problems)
-    above = held if by.name in managers else None
-    return await _save(
-        context, by, LimitRequest((LimitScope.USER, username), given, version, held=above)
+    request = LimitRequest(
+        (LimitScope.USER, username),
+        given,
+        version,
+        manager_bounds=bounds if by.name in managers else None,
     )
+    return await _save(context, by, request)
 
 
 async def _load_managers(db: AsyncSession, group: str) -> set[str]:
@@ -341,17 +348,21 @@ async def _load_managers(db: AsyncSession, group: str) -> set[str]:
     return set((await db.scalars(query.where(GroupManager.group_name == group))).all())
 
 
-def _get_held(limit: Limit, managers: set[str]) -> Figures:
+def _get_manager_bounds(limit: Limit, managers: set[str]) -> LimitValues:
     """Return the values of a user's limit that managers of a group may only lower.
 
     These are all values if the limit was last set by another user. If it was set by a manager of
     the group (even one who is an administrator), these are the values that the limit keeps as
     `held`.
     """
-    return Figures(**(limit.held or {})) if limit.updated_by in managers else figures(limit)
+    return (
+        LimitValues(**(limit.held or {}))
+        if limit.updated_by in managers
+        else to_limit_values(limit)
+    )
 
 
-def _get_ceiling(limits: AllLimits, username: str, group: str, groups: set[str]) -> Figures:
+def _get_ceiling(limits: AllLimits, username: str, group: str, groups: set[str]) -> LimitValues:
     """Return the most that a group manager may give a member of these groups.
 
     Per field: the group total, else the per-member limit, else what the user has from elsewhere.
@@ -359,9 +370,9 @@ def _get_ceiling(limits: AllLimits, username: str, group: str, groups: set[str])
     total = limits.group_totals.get(group)
     elsewhere = limits.effective(username, groups, own=False)
     each = limits.members.get(group)
-    values = {name: counted.value for name, counted in elsewhere.items()}
+    values = {name: limit.value for name, limit in elsewhere.items()}
     values |= each.set_fields if each else {}
-    return Figures(**{**values, **(total.set_fields if total else {})})
+    return LimitValues(**{**values, **(total.set_fields if total else {})})
 
 
 def names_of(values: Iterable[str]) -> list[str]:

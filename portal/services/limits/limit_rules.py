@@ -25,7 +25,7 @@ GROUP_TOTAL_FIELDS = ("gpus", BY_TYPE, "sessions", "jobs", "cpus", "memory_gb")
 
 
 @dataclass(frozen=True)
-class Figures:
+class LimitValues:
     """The values of one limit by field; None is unset."""
 
     gpus: int | None = None
@@ -70,7 +70,7 @@ class GroupTotal:
 
     group: str
     account: str | None
-    figures: Figures
+    values: LimitValues
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,9 @@ class Allowance:
 
 
 def effective(
-    own: tuple[str, Figures] | None, groups: Mapping[str, Figures], default: Figures | None
+    own: tuple[str, LimitValues] | None,
+    groups: Mapping[str, LimitValues],
+    default: LimitValues | None,
 ) -> dict[str, EffectiveLimit]:
     """Return the effective value of each field that some limit sets."""
     limits: dict[str, EffectiveLimit] = {}
@@ -103,7 +105,7 @@ def effective(
     return limits
 
 
-def _get_own(own: tuple[str, Figures] | None, name: str) -> EffectiveLimit | None:
+def _get_own(own: tuple[str, LimitValues] | None, name: str) -> EffectiveLimit | None:
     value = getattr(own[1], name) if own else None
     return (
         EffectiveLimit(value, LimitSource(LimitScope.USER, own[0]))
@@ -112,12 +114,12 @@ def _get_own(own: tuple[str, Figures] | None, name: str) -> EffectiveLimit | Non
     )
 
 
-def _get_default(default: Figures | None, name: str) -> EffectiveLimit | None:
+def _get_default(default: LimitValues | None, name: str) -> EffectiveLimit | None:
     value = getattr(default, name) if default else None
     return EffectiveLimit(value, LimitSource(LimitScope.DEFAULT)) if value is not None else None
 
 
-def _pick_most_generous(groups: Mapping[str, Figures], name: str) -> EffectiveLimit | None:
+def _pick_most_generous(groups: Mapping[str, LimitValues], name: str) -> EffectiveLimit | None:
     given = {group: getattr(groups[group], name) for group in sorted(groups)}
     given = {group: value for group, value in given.items() if value is not None}
     if not given:
@@ -309,7 +311,7 @@ def _check_group_totals(resources: Resources, allowance: Allowance) -> list[Fiel
         if resources.account is None or shared.account != resources.account:
             continue
         for name, number in requested_totals(resources).items():
-            most = getattr(shared.figures, name)
+            most = getattr(shared.values, name)
             if most is not None and number > most:
                 text = f"All members of {shared.group} together may use {format_amount(most, name)}"
                 text += f" at once; this alone asks for {number:g}. Ask for {_fewer(name)}, {_ASK}"
@@ -345,9 +347,9 @@ def _waits_or_runs(number: int) -> str:
     return "waits or runs" if number == 1 else "wait or run"
 
 
-def source_label(counted: EffectiveLimit) -> str:
+def source_label(limit: EffectiveLimit) -> str:
     """Return the origin of a value in parentheses, to follow a message."""
-    source = counted.source
+    source = limit.source
     match source.scope:
         case LimitScope.USER:
             return " (a limit of your own)"
@@ -376,7 +378,9 @@ def _error(name: str, text: str) -> FieldError:
 # --- limits set by group managers ---------------------------------------------------------------
 
 
-def exceeding(given: Figures, ceiling: Figures, before: Figures | None) -> list[FieldError]:
+def exceeding(
+    given: LimitValues, ceiling: LimitValues, before: LimitValues | None
+) -> list[FieldError]:
     """Return the fields that a group manager may not set so high.
 
     The bounds are `ceiling`, what the group has, and `before`, the values that an administrator or

@@ -13,12 +13,12 @@ from portal.services.limits import associations as association_rules
 from portal.services.limits.all_limits import (
     account_of,
     concerning,
-    figures,
     group_by_scope,
     groups_of,
+    to_limit_values,
 )
 from portal.services.limits.allowances import in_use_by
-from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, Figures, LimitSource
+from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, LimitSource, LimitValues
 from portal.services.limits.live_counts import (
     LiveCounts,
     count_live,
@@ -167,7 +167,7 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
         for user in users
     ]
     ceiling = dict(sorted_out.effective("", {group}))
-    for name, value in (figures(group_total).set_fields if group_total else {}).items():
+    for name, value in (to_limit_values(group_total).set_fields if group_total else {}).items():
         ceiling[name] = EffectiveLimit(value, LimitSource(LimitScope.GROUP, group))
     return GroupLimits(
         group_total=group_total,
@@ -208,7 +208,7 @@ async def members(context: AppContext, rows: Iterable[Limit]) -> dict[str, set[s
 def state_of(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSyncState:
     """Return whether Slurm has a limit. `members` are the users that a MEMBER limit applies to."""
     associations = _list_associations(context, row, set(members))
-    given = figures(row)
+    given = to_limit_values(row)
     if context.slurm_limits.trouble is not None:
         return LimitSyncState("pending", NO_ANSWER)
     notes = " ".join(_list_notes(context, row, given, associations))
@@ -267,7 +267,7 @@ def _list_associations(
 
 
 def _list_notes(
-    context: AppContext, row: Limit, given: Figures, associations: list[AssociationState]
+    context: AppContext, row: Limit, given: LimitValues, associations: list[AssociationState]
 ) -> list[str]:
     """Return notes on what Slurm cannot enforce; docs/limits.md lists all cases."""
     facts, notes = context.accounting.facts, []
@@ -312,10 +312,9 @@ def _list_notes(
     return notes
 
 
-def shown_figures(figures: Mapping[str, Any] | None) -> dict[str, str]:
+def format_association_values(values: Mapping[str, Any] | None) -> dict[str, str]:
     """Return an association's values for display, by label."""
-    present = figures or {}
     return {
         association_rules.label(name): association_rules.format_value(name, value)
-        for name, value in present.items()
+        for name, value in (values or {}).items()
     }

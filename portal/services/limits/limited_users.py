@@ -24,7 +24,7 @@ from portal.errors import DirectoryUnavailable, NotFound
 from portal.models import GroupMembership, User
 from portal.services.identity.memberships import DirectoryUsers
 from portal.services.limits.all_limits import AllLimits, account_of
-from portal.services.limits.limit_rules import Effective, Figures
+from portal.services.limits.limit_rules import Effective, LimitValues
 
 log = structlog.get_logger(__name__)
 
@@ -91,7 +91,7 @@ class LimitedUsers:
             return ResolvedLimits(counts)
         return ResolvedLimits({n: c for n, c in counts.items() if n in users}, frozenset(users))
 
-    def accounts(self, limits: AllLimits) -> dict[str, Figures]:
+    def accounts(self, limits: AllLimits) -> dict[str, LimitValues]:
         """Return group totals by the account that belongs to the group."""
         return {account_of(self._settings, name): f for name, f in limits.group_totals.items()}
 

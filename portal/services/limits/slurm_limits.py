@@ -431,9 +431,9 @@ def lines_for(
             continue
         if here == PRESENT:
             adds.setdefault((bool(partition), account, partition), []).append(association)
-        figures = {name: value for name, value in association.pending.items() if name != EXISTS}
-        if figures:
-            sets.setdefault((account, partition if username else "*", repr(figures)), []).append(
+        values = {name: value for name, value in association.pending.items() if name != EXISTS}
+        if values:
+            sets.setdefault((account, partition if username else "*", repr(values)), []).append(
                 association
             )
     lines: list[Line] = []
@@ -448,9 +448,9 @@ def lines_for(
         for group in _chunk(some):
             account, _, partition = group[0].key
             users = [member.key[1] for member in group if member.key[1]]
-            figures = {name: value for name, value in group[0].pending.items() if name != EXISTS}
+            values = {name: value for name, value in group[0].pending.items() if name != EXISTS}
             lines.append(
-                (parse_accounting.modify(cluster, account, users, partition, figures), group)
+                (parse_accounting.modify(cluster, account, users, partition, values), group)
             )
     return [*lines, *gone]
 

@@ -12,9 +12,9 @@ from portal.models import LimitScope
 from portal.services.audit.audit import Actor
 from portal.services.limits import limit_changes
 from portal.services.limits.accounting_cache import ROOT
-from portal.services.limits.all_limits import concerning, figures, group_by_scope, groups_of
+from portal.services.limits.all_limits import concerning, group_by_scope, groups_of, to_limit_values
 from portal.services.limits.limit_changes import LimitRequest
-from portal.services.limits.limit_rules import Figures
+from portal.services.limits.limit_rules import LimitValues
 
 FIELD = "slurm_account"
 NO_ACCOUNT = "You have no Slurm account yet. Ask your administrators to give you one."
@@ -39,7 +39,7 @@ def are_enforced(context: AppContext) -> bool:
 def list_usable(context: AppContext, username: str) -> list[str]:
     """Return the accounts in which Slurm accepts jobs of a user, by the last known associations."""
     keys = context.accounting.of(username).items()
-    return sorted({key[0] for key, figures in keys if figures.get("MaxSubmitJobs") != 0} - {ROOT})
+    return sorted({key[0] for key, values in keys if values.get("MaxSubmitJobs") != 0} - {ROOT})
 
 
 async def explain_missing(context: AppContext, username: str) -> str | None:
@@ -53,7 +53,7 @@ async def explain_missing(context: AppContext, username: str) -> str | None:
 
 
 async def check(
-    context: AppContext, username: str, account: str | None, limits: Figures
+    context: AppContext, username: str, account: str | None, limits: LimitValues
 ) -> list[FieldError]:
     """Return the errors in an account and limits for a user who may not exist yet."""
     given = replace(limits, accounts=[account]) if account else limits
@@ -74,7 +74,7 @@ async def give(
     by: Actor,
     username: str,
     account: str | None,
-    limits: Figures | None = None,
+    limits: LimitValues | None = None,
     *,
     is_new: bool = False,
 ) -> bool:
@@ -88,14 +88,14 @@ async def give(
         InvalidInput: Slurm has no such account; the error's field is `slurm_account`.
         SlurmUnreachable: the user's accounts cannot be read from Slurm.
     """
-    limits = limits or Figures()
+    limits = limits or LimitValues()
     if problems := await check(context, username, account, limits):
         raise invalid_input(problems)
     async with context.db.session() as db:
         groups = await groups_of(db, username)
         rows = await concerning(db, username, groups)
     own = next((row for row in rows if row.scope is LimitScope.USER), None)
-    before = figures(own) if own else Figures()
+    before = to_limit_values(own) if own else LimitValues()
     given = replace(before, **limits.set_fields)
     has = group_by_scope(rows).effective(username, groups).get("accounts")
     if account and (has is None or account not in has.value):

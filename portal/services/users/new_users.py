@@ -13,7 +13,7 @@ from portal.directory.contract import CreatedUser, NewDirectoryUser
 from portal.errors import FieldError, PortalError, invalid_input
 from portal.services.audit.audit import Actor
 from portal.services.limits import user_accounts
-from portal.services.limits.limit_rules import Figures
+from portal.services.limits.limit_rules import LimitValues
 from portal.services.users import commands
 
 log = structlog.get_logger(__name__)
@@ -28,7 +28,7 @@ class NewUser:
     entry: NewDirectoryUser
     login_group: str | None
     slurm_account: str | None
-    limits: Figures = field(default_factory=Figures)
+    limits: LimitValues = field(default_factory=LimitValues)
 
     @property
     def groups(self) -> frozenset[str]:

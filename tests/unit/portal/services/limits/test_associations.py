@@ -17,7 +17,7 @@ from portal.services.limits.associations import (
     format_value,
     label,
 )
-from portal.services.limits.limit_rules import Figures, effective
+from portal.services.limits.limit_rules import LimitValues, effective
 from portal.services.limits.slurm_limits import AssociationState, lines_for
 from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts
 
@@ -35,10 +35,10 @@ FOUND: dict[AssociationKey, dict[str, Any]] = {
 def state(
     actual: dict[AssociationKey, dict[str, Any]] | None = None,
     applied: dict[AssociationKey, dict[str, Any]] | None = None,
-    accounts: dict[str, Figures] | None = None,
+    accounts: dict[str, LimitValues] | None = None,
     **limits: Any,
 ) -> DesiredAssociations:
-    users = {"bob": effective(("bob", Figures(**limits)), {}, None)} if limits else {}
+    users = {"bob": effective(("bob", LimitValues(**limits)), {}, None)} if limits else {}
     return DesiredAssociations(
         users=users,
         accounts=accounts or {},
@@ -62,7 +62,7 @@ def diff(
 # --- desired state ------------------------------------------------------------------------------
 
 
-def test_all_of_a_users_accounts_but_the_root_get_the_figures() -> None:
+def test_all_of_a_users_accounts_but_the_root_get_the_values() -> None:
     found = desired_values(state(gpus=2, memory_gb=4, time_limit_minutes=60, sessions=1, jobs=4))
     assert found == {
         BASE: {"gres/gpu": 2, "mem": 4096, "MaxSubmitJobs": 5, "MaxWall": 60},
@@ -76,7 +76,7 @@ def test_unset_limits_yield_no_desired_values() -> None:
 
 
 def test_accounts_are_added_and_taken_away() -> None:
-    users = {"bob": effective(("bob", Figures(accounts=["teaching", "gone"])), {}, None)}
+    users = {"bob": effective(("bob", LimitValues(accounts=["teaching", "gone"])), {}, None)}
     here = DesiredAssociations(users, {}, FOUND, {}, frozenset(), FACTS)
     assert desired_values(here) == {
         BASE: {EXISTS: ABSENT},
@@ -98,7 +98,7 @@ def test_an_operators_own_association_of_a_partition_is_limited_too() -> None:
 
 
 def test_what_a_group_has_together_is_its_accounts() -> None:
-    shared = {"research": Figures(gpus=8, sessions=2, jobs=3), "nowhere": Figures(gpus=1)}
+    shared = {"research": LimitValues(gpus=8, sessions=2, jobs=3), "nowhere": LimitValues(gpus=1)}
     found = desired_values(state(accounts=shared))
     assert found == {("research", "", ""): {"gres/gpu": 8, "GrpSubmitJobs": 5}}
 
@@ -141,10 +141,10 @@ def test_any_allowed_qos_may_be_the_default_one() -> None:
     assert diff(desired, {}, {"QOS": ["normal"]}).pending == desired
 
 
-def test_an_association_that_is_gone_is_drift_and_given_again_with_its_figures() -> None:
+def test_an_association_that_is_gone_is_drift_and_given_again_with_its_values() -> None:
     applied = {"gres/gpu": 1}
     seen: dict[AssociationKey, dict[str, Any]] = {BASE: applied}
-    left = {place: figures for place, figures in FOUND.items() if place != BASE}
+    left = {place: values for place, values in FOUND.items() if place != BASE}
     desired = desired_values(state(left, seen, gpus=1))[BASE]
     assert desired == {EXISTS: PRESENT, "gres/gpu": 1}
     first = diff(desired, applied, None)
@@ -162,9 +162,9 @@ def test_an_association_that_is_gone_is_drift_and_given_again_with_its_figures()
 
 
 def test_what_the_portal_took_away_or_what_lost_its_account_is_not_missed() -> None:
-    left = {place: figures for place, figures in FOUND.items() if place != BASE}
+    left = {place: values for place, values in FOUND.items() if place != BASE}
     assert BASE not in desired_values(state(left, {BASE: {EXISTS: ABSENT}}, gpus=1))
-    without = {place: figures for place, figures in left.items() if place[0] != "research"}
+    without = {place: values for place, values in left.items() if place[0] != "research"}
     assert BASE not in desired_values(state(without, {BASE: {"gres/gpu": 1}}, gpus=1))
 
 
@@ -186,9 +186,9 @@ def test_an_account_given_by_hand_later_is_shown_before_it_is_taken() -> None:
     assert diff({EXISTS: ABSENT}, dict(applied), {}, place=place).pending == {EXISTS: ABSENT}
 
 
-def test_figures_as_users_read_them() -> None:
-    figures = {"mem": 4096, "MaxWall": 1530, "gres/gpu:v100": 2, "QOS": ["high", "normal"]}
-    assert [(label(name), format_value(name, value)) for name, value in figures.items()] == [
+def test_values_as_users_read_them() -> None:
+    values = {"mem": 4096, "MaxWall": 1530, "gres/gpu:v100": 2, "QOS": ["high", "normal"]}
+    assert [(label(name), format_value(name, value)) for name, value in values.items()] == [
         ("Memory at once", "4 GB"),
         ("Time limit", "1 day 1 hour 30 minutes"),
         ("GPUs of type v100 at once", "2"),

@@ -13,9 +13,9 @@ from portal.models import LimitScope
 from portal.services.limits.limit_rules import (
     Allowance,
     EffectiveLimit,
-    Figures,
     GroupTotal,
     LimitSource,
+    LimitValues,
     apply_limits,
     effective,
     exceeding,
@@ -36,7 +36,7 @@ CLUSTER = ClusterInfo(NODES, (PartitionInfo("gpu"), PartitionInfo("mixed")), AT)
 
 
 def own(**numbers: Any) -> Allowance:
-    return Allowance(effective(("bob", Figures(**numbers)), {}, None))
+    return Allowance(effective(("bob", LimitValues(**numbers)), {}, None))
 
 
 def messages(wanted: Resources, allowance: Allowance, held: int | None = None) -> dict[str, str]:
@@ -49,9 +49,9 @@ def messages(wanted: Resources, allowance: Allowance, held: int | None = None) -
 
 def test_ones_own_counts_before_the_groups_and_theirs_before_the_default() -> None:
     found = effective(
-        ("bob", Figures(gpus=1)),
-        {"physics": Figures(gpus=8, cpus=16), "biology": Figures(cpus=4)},
-        Figures(gpus=2, cpus=2, jobs=50),
+        ("bob", LimitValues(gpus=1)),
+        {"physics": LimitValues(gpus=8, cpus=16), "biology": LimitValues(cpus=4)},
+        LimitValues(gpus=2, cpus=2, jobs=50),
     )
     assert found["gpus"] == EffectiveLimit(1, LimitSource(LimitScope.USER, "bob"))
     assert found["cpus"] == EffectiveLimit(16, LimitSource(LimitScope.MEMBER, "physics"))
@@ -60,18 +60,18 @@ def test_ones_own_counts_before_the_groups_and_theirs_before_the_default() -> No
 
 
 def test_zero_is_a_limit_and_null_is_unset() -> None:
-    found = effective(("bob", Figures(gpus=0)), {"physics": Figures(gpus=8)}, None)
+    found = effective(("bob", LimitValues(gpus=0)), {"physics": LimitValues(gpus=8)}, None)
     assert found["gpus"].value == 0
-    assert effective(("bob", Figures()), {}, Figures()) == {}
+    assert effective(("bob", LimitValues()), {}, LimitValues()) == {}
 
 
 def test_what_groups_name_is_had_together() -> None:
     groups = {
-        "a": Figures(partitions=["gpu"], gpus_by_type={"v100": 1, "a100": 4}),
-        "b": Figures(partitions=["cpu", "gpu"], gpus_by_type={"v100": 2}),
-        "c": Figures(),
+        "a": LimitValues(partitions=["gpu"], gpus_by_type={"v100": 1, "a100": 4}),
+        "b": LimitValues(partitions=["cpu", "gpu"], gpus_by_type={"v100": 2}),
+        "c": LimitValues(),
     }
-    found = effective(None, groups, Figures(partitions=["debug"]))
+    found = effective(None, groups, LimitValues(partitions=["debug"]))
     assert found["partitions"] == EffectiveLimit(
         ["cpu", "gpu"], LimitSource(LimitScope.MEMBER, "a, b")
     )
@@ -80,9 +80,9 @@ def test_what_groups_name_is_had_together() -> None:
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.none() | st.integers(0, 9)), st.integers(0, 9))
 def test_the_most_generous_group_counts(gpus: dict[str, int | None], default: int) -> None:
-    groups = {name: Figures(gpus=number) for name, number in gpus.items()}
+    groups = {name: LimitValues(gpus=number) for name, number in gpus.items()}
     numbers = [number for number in gpus.values() if number is not None]
-    found = effective(None, groups, Figures(gpus=default))["gpus"]
+    found = effective(None, groups, LimitValues(gpus=default))["gpus"]
     assert found.value == (max(numbers) if numbers else default)
 
 
@@ -95,7 +95,7 @@ def test_more_gpus_than_the_limit_are_refused_with_whose_it_is_and_what_is_held(
         "You may use 2 GPUs at once (a limit of your own); this asks for 3. Your sessions and jobs"
         " use 2 now. Ask for fewer, or ask your administrators."
     )
-    everybody = Allowance(effective(None, {}, Figures(gpus=1)))
+    everybody = Allowance(effective(None, {}, LimitValues(gpus=1)))
     assert "1 GPU at once (the default limit)" in messages(Resources(gpus=2), everybody)["gpus"]
     assert messages(Resources(gpus=2), own(gpus=2)) == {}
 
@@ -149,7 +149,7 @@ def test_gpus_are_counted_by_type() -> None:
 
 
 def test_what_the_account_of_a_group_can_never_have_is_refused() -> None:
-    shared = [GroupTotal("physics", "phys", Figures(gpus=2))]
+    shared = [GroupTotal("physics", "phys", LimitValues(gpus=2))]
     allowed = Allowance({}, shared)
     found = messages(Resources(gpus=3, account="phys"), allowed)
     assert found["gpus"].startswith("All members of physics together may use 2 GPUs at once")
@@ -179,25 +179,25 @@ def test_sessions_and_jobs_are_counted() -> None:
 @pytest.mark.parametrize(
     ("given_", "fields"),
     [
-        (Figures(gpus=4, partitions=["gpu"]), []),
-        (Figures(gpus=5), ["gpus"]),
-        (Figures(partitions=["gpu", "cpu"]), ["partitions"]),
-        (Figures(accounts=["other"]), ["accounts"]),
-        (Figures(cpus=1000), []),
-        (Figures(gpus_by_type={"v100": 2}), []),
-        (Figures(gpus_by_type={"v100": 3}), ["gpus_by_type"]),
-        (Figures(gpus_by_type={"a100": 1}), ["gpus_by_type"]),
+        (LimitValues(gpus=4, partitions=["gpu"]), []),
+        (LimitValues(gpus=5), ["gpus"]),
+        (LimitValues(partitions=["gpu", "cpu"]), ["partitions"]),
+        (LimitValues(accounts=["other"]), ["accounts"]),
+        (LimitValues(cpus=1000), []),
+        (LimitValues(gpus_by_type={"v100": 2}), []),
+        (LimitValues(gpus_by_type={"v100": 3}), ["gpus_by_type"]),
+        (LimitValues(gpus_by_type={"a100": 1}), ["gpus_by_type"]),
     ],
 )
-def test_a_manager_gives_no_more_than_the_group_has(given_: Figures, fields: list[str]) -> None:
-    ceiling = Figures(gpus=4, partitions=["gpu"], gpus_by_type={"v100": 2})
+def test_a_manager_gives_no_more_than_the_group_has(given_: LimitValues, fields: list[str]) -> None:
+    ceiling = LimitValues(gpus=4, partitions=["gpu"], gpus_by_type={"v100": 2})
     assert [error.field for error in exceeding(given_, ceiling, None)] == fields
 
 
 def test_what_an_administrator_has_set_a_manager_only_lowers() -> None:
-    ceiling, set_ = Figures(gpus=8), Figures(gpus=2)
-    assert exceeding(Figures(gpus=1), ceiling, set_) == []
-    for more in (Figures(gpus=3), Figures()):
+    ceiling, set_ = LimitValues(gpus=8), LimitValues(gpus=2)
+    assert exceeding(LimitValues(gpus=1), ceiling, set_) == []
+    for more in (LimitValues(gpus=3), LimitValues()):
         (error,) = exceeding(more, ceiling, set_)
         assert (error.field, error.message) == (
             "gpus",
