@@ -116,7 +116,7 @@ def cluster_reservations(
 ) -> Reservations:
     """Return current and future reservations and maintenance."""
     reservations = context.watcher.reservations
-    accounts = {account for account, _, _ in context.accounting.of(user.username)}
+    accounts = {account for account, _, _ in context.accounting.list_for_user(user.username)}
     sees_all = to_viewer(who, context.settings).users
     shown = list_reservations(reservations or (), utcnow(), user.username, accounts, sees_all)
     cluster = context.watcher.cluster

@@ -13,33 +13,33 @@ from portal.background.background_loop import log_failure
 from portal.logging import begin_request
 from spawner.tasks import end_all
 
-AGAIN = timedelta(seconds=3)  # between two attempts of the same task
+MIN_INTERVAL = timedelta(seconds=3)  # between two attempts of the same task
 Act = Callable[[], Awaitable[None]]
 
 
 class KeyedTasks:
     """Running tasks and the time of each key's last attempt.
 
-    `again` is the minimum interval between two attempts, `retry` that after a failure. `ended` is
-    called after each task; `failures` counts failed tasks by action.
+    `interval` is the minimum time between two attempts, `retry_interval` that after a failure.
+    `ended` is called after each task; `failures` counts failed tasks by action.
     """
 
     def __init__(
         self,
         ended: Callable[[], None],
         failures: Counter,
-        again: timedelta = AGAIN,
-        retry: timedelta | None = None,
+        interval: timedelta = MIN_INTERVAL,
+        retry_interval: timedelta | None = None,
     ) -> None:
         self._ended, self._failures = ended, failures
-        self._again, self._retry = again, again if retry is None else retry
+        self._interval, self._retry_interval = interval, retry_interval or interval
         self._running: dict[str, asyncio.Task[None]] = {}
         self._tried: dict[str, datetime] = {}
         self._failed: set[str] = set()  # keys whose last attempt failed
 
     def start(self, key: str, now: datetime, act: Act) -> None:
         """Start a task unless one with this key is running or was attempted recently."""
-        pause = self._retry if key in self._failed else self._again
+        pause = self._retry_interval if key in self._failed else self._interval
         if key in self._running or (key in self._tried and now - self._tried[key] < pause):
             return
         self._tried[key] = now
@@ -48,9 +48,9 @@ class KeyedTasks:
         self._running[key] = task
         task.add_done_callback(lambda task: self._on_done(key, task))
 
-    def under_way(self, word: str) -> int:
+    def count_running(self, action: str) -> int:
         """Return the number of running tasks of this action."""
-        return sum(key.startswith(f"{word} ") for key in self._running)
+        return sum(key.startswith(f"{action} ") for key in self._running)
 
     def is_running(self, key: str) -> bool:
         return key in self._running

@@ -96,7 +96,7 @@ class Reconciler:
         self._readers = KeyedTasks(
             lambda: context.notifier.notify(RECONCILE),
             context.metrics.background_failures,
-            retry=REREAD,
+            retry_interval=REREAD,
         )
         # When each job became due, by user and job.
         self._metrics_due: dict[str, dict[str, datetime]] = {}
@@ -244,7 +244,7 @@ class Reconciler:
         """Submit a batch job again if it is missing in Slurm, or cancel duplicates."""
         if job.external or job.id in self.context.submitting:
             return
-        few = self._acts.under_way("again") < MAX_SUBMISSIONS
+        few = self._acts.count_running("again") < MAX_SUBMISSIONS
         if job.claim_check_since is not None and (end := self._row_sync.find_end(job)) is not None:
             if few:
                 resolve = partial(self._claim_checks.resolve, job, end, now)

@@ -22,7 +22,7 @@ from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
-AGAIN_S = 15.0
+RECHECK_S = 15.0
 """Interval for checks that do not pass, so that a recovery is noticed soon."""
 MAX_LOGGED = 20
 SEVERITY = [ComponentState.OK, ComponentState.UNKNOWN, ComponentState.FAILING]
@@ -100,7 +100,7 @@ class SystemStatus:
         while True:
             hurried.clear()
             await self._run_once(check)
-            wait_s = check.every_s if self._passes(check) else min(check.every_s, AGAIN_S)
+            wait_s = check.every_s if self._passes(check) else min(check.every_s, RECHECK_S)
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await hurried.wait()

@@ -18,7 +18,7 @@ from portal.metrics import Metrics
 
 log = structlog.get_logger(__name__)
 
-AGAIN_S = 1.0
+RETRY_S = 1.0
 Work = Callable[[], AbstractAsyncContextManager[None]]
 
 
@@ -114,7 +114,7 @@ class LeaderElection:
             leads = False
             # the lock was not the cause: the next attempt may fail in the same way
             if not self._lost.is_set():
-                await asyncio.sleep(AGAIN_S)
+                await asyncio.sleep(RETRY_S)
 
     async def _run_as_leader(
         self, lock: LeaderLock, work: Work, begun: asyncio.Future[None]

@@ -31,7 +31,7 @@ OWN = frozenset({"/healthz", "/readyz", "/metrics"})
 PEER, CLIENT, HOPS = b"x-portal-peer", b"x-portal-client", b"x-portal-hops"
 MAX_HOPS = 3
 WAIT_S = 20.0
-AGAIN_S = 0.5
+RETRY_S = 0.5
 HOP_BY_HOP = frozenset(
     {
         b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer",
@@ -73,7 +73,7 @@ class LeaderForwardMiddleware:
             if left <= 0:
                 await _refuse(scope, receive, send)
                 return
-            await _wait_within(min(AGAIN_S, left), self.election.leads.wait())
+            await _wait_within(min(RETRY_S, left), self.election.leads.wait())
         await self._answer_here(scope, body.again, send)
 
     def _restore_request(self, scope: Scope) -> tuple[Scope, int]:

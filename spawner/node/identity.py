@@ -24,7 +24,7 @@ log = logging.getLogger("portal")
 EARLY = timedelta(minutes=30)
 """The portal's certificates end an hour after the job's time limit: a program that runs in the
 last half of that hour was given more time, and requests another certificate."""
-AGAIN_S = 60.0
+RETRY_S = 60.0
 MAX_SLEEP_S = 600.0
 """Maximum sleep, because a node's clock may be changed."""
 
@@ -100,7 +100,7 @@ def keep_valid(
             return
         except PortalRequestError as error:
             log.warning("certificate not renewed yet: %s", error)
-        pause(AGAIN_S)  # a new certificate may end soon too, with the CA's or by this node's clock
+        pause(RETRY_S)  # a new certificate may end soon too, with the CA's or by this node's clock
 
 
 def keep_valid_in_background(identity: NodeIdentity, portal: PortalClient) -> None:

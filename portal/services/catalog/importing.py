@@ -128,7 +128,7 @@ class Importer:
                 self._stops[row.id].set()
         queued = await self._load_rows(ImportState.QUEUED)
         for row in queued:
-            if self._tasks.under_way("import") >= MAX_RUNNING_IMPORTS:
+            if self._tasks.count_running("import") >= MAX_RUNNING_IMPORTS:
                 break
             self._tasks.start(f"import {row.id}", utcnow(), partial(self._import, row, lock))
         rows = {row.id for row in (*running, *queued)}

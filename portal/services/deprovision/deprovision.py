@@ -57,7 +57,7 @@ from spawner.slurm.watcher import Watcher
 log = structlog.get_logger(__name__)
 
 EVERY_S = 2.0
-AGAIN = timedelta(seconds=1)
+TASK_INTERVAL = timedelta(seconds=1)
 NOTIFY_FOR = timedelta(seconds=10)  # more than two polls, also of several portal processes
 BOARD_ENDED = "Its owner’s account is disabled."
 RELEASED_PREFIX = "~"
@@ -117,7 +117,9 @@ class Deprovisioning:
     def __init__(self, context: AppContext) -> None:
         self._context = context
         self._acts = KeyedTasks(
-            lambda: context.notifier.notify(DEPROVISION), context.metrics.background_failures, AGAIN
+            lambda: context.notifier.notify(DEPROVISION),
+            context.metrics.background_failures,
+            TASK_INTERVAL,
         )
         # By user id: `disabled_at` of the users already deleted in JupyterHub.
         self._hub_forgot: dict[str, datetime] = {}

@@ -26,7 +26,7 @@ from spawner.tasks import end_all
 log = structlog.get_logger(__name__)
 
 FRESH = timedelta(minutes=10)
-AGAIN = timedelta(minutes=1)  # retry delay after the directory did not answer
+RETRY_DELAY = timedelta(minutes=1)  # retry delay after the directory did not answer
 REMEMBERED = 1000
 
 
@@ -130,7 +130,7 @@ class DirectoryUsers:
         if known_at is not None and now - known_at < FRESH:
             return False
         tried = self._tried.get(user_id)
-        if not self.directory.finds or (tried is not None and now - tried < AGAIN):
+        if not self.directory.finds or (tried is not None and now - tried < RETRY_DELAY):
             return False
         task = self._under_way.get(user_id)
         if task is None:

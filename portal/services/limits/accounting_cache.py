@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 FACTS_AGE = timedelta(minutes=10)
 IN_USE_AGE = timedelta(seconds=20)
-AGAIN = timedelta(seconds=15)  # after no answer
+RETRY_DELAY = timedelta(seconds=15)  # after no answer
 RECENT = timedelta(seconds=60)
 DAYS_AT_ONCE = 31
 ROOT = "root"
@@ -57,7 +57,7 @@ class AccountingCache:
         """Names of all accounts without the root; empty while unknown."""
         return sorted({a for a, user, _ in self.associations or () if not user and a != ROOT})
 
-    def of(self, username: str) -> dict[AssociationKey, AssociationValues]:
+    def list_for_user(self, username: str) -> dict[AssociationKey, AssociationValues]:
         """Return the associations of one user."""
         return {key: f for key, f in (self.associations or {}).items() if key[1] == username}
 
@@ -97,12 +97,12 @@ class AccountingCache:
     async def is_recent(self) -> bool:
         """Return whether the associations are at most RECENT old, after one query if they were not.
 
-        After a failed query, Slurm is not asked again before AGAIN has passed.
+        After a failed query, Slurm is not asked again before RETRY_DELAY has passed.
         """
         if self._is_recent():
             return True
         tried = self._tried_at
-        if tried is None or utcnow() - tried > AGAIN:
+        if tried is None or utcnow() - tried > RETRY_DELAY:
             self._tried_at = utcnow()
             await self.try_refresh()
         return self._is_recent()
@@ -124,7 +124,7 @@ class AccountingCache:
         """
         async with self._in_use_lock:
             now, at = utcnow(), self._in_use_at
-            age = IN_USE_AGE if self._in_use is not None else AGAIN
+            age = IN_USE_AGE if self._in_use is not None else RETRY_DELAY
             if at is None or now - at > age:
                 self._in_use_at = now
                 try:

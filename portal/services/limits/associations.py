@@ -21,7 +21,7 @@ from spawner.slurm.parse_accounting import (
 
 EXISTS = "association"
 PRESENT, ABSENT = "present", "absent"
-AGAIN = "again"
+RESTORE = "again"
 """A last-applied value: an administrator wants a removed association to be restored."""
 CLOSED: AssociationValues = {EXISTS: PRESENT, "MaxSubmitJobs": 0}
 """The association for a partition that a user may not use."""

@@ -29,7 +29,7 @@ EVERY_S = 300.0
 SOONEST_S = 20.0
 SETTLED = timedelta(hours=2)  # a day is final when it was read this long after its end
 LATE = timedelta(days=7)  # so long after its end a day is read again, once a day
-AGAIN = timedelta(days=1)
+LATE_READ_INTERVAL = timedelta(days=1)
 RUNAWAY_AFTER = timedelta(days=1)
 SHORTEST_SPAN = timedelta(hours=1)  # that is read at once, of a day that is too large
 PAUSE = timedelta(seconds=5)  # between two queries about the past
@@ -190,7 +190,8 @@ def _is_due(day: date, read_at: datetime | None, now: datetime) -> bool:
     over_at = _midnight(day + timedelta(days=1))
     if read_at is None or read_at < over_at + SETTLED:
         return True
-    return now - read_at >= AGAIN and read_at < over_at + LATE and now < over_at + LATE + AGAIN
+    last_read = over_at + LATE + LATE_READ_INTERVAL
+    return now - read_at >= LATE_READ_INTERVAL and read_at < over_at + LATE and now < last_read
 
 
 def _midnight(day: date) -> datetime:

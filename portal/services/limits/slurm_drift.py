@@ -8,7 +8,7 @@ from portal.context import AppContext
 from portal.errors import NotFound
 from portal.models import Association
 from portal.services.audit import audit
-from portal.services.limits.associations import AGAIN, EXISTS, PRESENT, format_value, label
+from portal.services.limits.associations import EXISTS, PRESENT, RESTORE, format_value, label
 from portal.services.limits.slurm_limits import AssociationState
 
 
@@ -55,7 +55,7 @@ async def mend(context: AppContext, by: audit.Actor, drift_id: str) -> None:
     def edit(row: Association) -> None:
         # Forget that it was applied, so that it is written again; an association with its values.
         if drift.name == EXISTS and drift.desired == PRESENT:
-            row.written, row.accepted = {EXISTS: AGAIN}, {}
+            row.written, row.accepted = {EXISTS: RESTORE}, {}
             return
         row.written = {name: v for name, v in row.written.items() if name != drift.name}
         row.accepted = {name: v for name, v in row.accepted.items() if name != drift.name}

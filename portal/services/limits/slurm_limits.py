@@ -39,19 +39,18 @@ from spawner.slurm.watcher import Watcher
 
 log = structlog.get_logger(__name__)
 
-LOOK_S = 40.0
+ROUND_S = 40.0
 ROUND_TIMEOUT_S = 12.0
 """A change is answered once Slurm has it, or after this many seconds."""
-TROUBLED = timedelta(seconds=10)
+RETRY_FAILED = timedelta(seconds=10)
 GATHER_S = 0.3  # changes within this time share a round
 USERS_IN_A_LINE = 100
 LINES_PER_BATCH = 40
-ALONE = 10  # refused lines that are repeated one by one to get the reason
-AGAIN = timedelta(minutes=5)  # after a refusal
-AGAIN_ALLOWED = timedelta(minutes=1)  # after a refusal for lack of rights: slurmdbd may be starting
+MAX_REPEATED_LINES = 10  # refused lines that are repeated one by one to get the reason
+RETRY_REFUSED = timedelta(minutes=5)  # after a refusal
+RETRY_DENIED = timedelta(minutes=1)  # after a refusal for lack of rights: slurmdbd may be starting
 DENIED = ("privilege", "permission denied")
-NOWHERE: frozenset[str] = frozenset()
-SILENT = "Slurm accepted the change but shows a different value."
+VALUE_UNCHANGED = "Slurm accepted the change but shows a different value."
 NO_ANSWER = "Slurm's accounting doesn't answer. The limit is applied as soon as it does."
 
 
@@ -111,13 +110,13 @@ class SlurmLimits:
         self._waiting: list[asyncio.Future[None]] = []
         self.block_unless_leader: Callable[[], Awaitable[None]] | None = None
         """As in AppContext; None has no standby."""
-        self.loop = BackgroundLoop("limits", self._step, LOOK_S, (LIMITS,))
+        self.loop = BackgroundLoop("limits", self._step, ROUND_S, (LIMITS,))
 
     async def _step(self) -> timedelta | None:
         """Run a round; the next one follows sooner after an error."""
         await asyncio.sleep(GATHER_S)
         await self.round(changed=self.loop.signalled)
-        return None if self.trouble is None else TROUBLED
+        return None if self.trouble is None else RETRY_FAILED
 
     async def wait_for_round(self, timeout_s: float = ROUND_TIMEOUT_S) -> bool:
         """Request a round that begins after this call. Return whether it ended in time."""
@@ -222,7 +221,7 @@ class SlurmLimits:
                 accounts=self.limited_users.accounts(limits),
                 actual=actual,
                 applied={key: association.applied for key, association in before.items()},
-                partitions=frozenset(p.name for p in cluster.partitions) if cluster else NOWHERE,
+                partitions=frozenset(p.name for p in (cluster.partitions if cluster else ())),
                 facts=accounting_cache.facts,
             )
         )
@@ -258,16 +257,16 @@ class SlurmLimits:
         await self._accounting.refresh()
         actual = self._accounting.associations or {}
         refused = [(line, s) for line, group in lines for s in group if not _is_applied(s, actual)]
-        alone = 0
+        repeated = 0
         for line, association in refused:
             why = ""
-            if alone < ALONE:
-                alone += 1
+            if repeated < MAX_REPEATED_LINES:
+                repeated += 1
                 await self._check_leader()
                 why = await self._accounting.accounting.update([line])
-            association.refused = why or association.refused or SILENT
+            association.refused = why or association.refused or VALUE_UNCHANGED
             association.tried_at = utcnow()
-        if alone:
+        if repeated:
             await self._accounting.refresh()
 
     async def _check_leader(self) -> None:
@@ -379,7 +378,7 @@ def _build_state(
 def _may_retry(association: AssociationState, now: datetime) -> bool:
     if association.refused is None or association.tried_at is None:
         return True
-    return now - association.tried_at > (AGAIN_ALLOWED if _is_denied(association) else AGAIN)
+    return now - association.tried_at > (RETRY_DENIED if _is_denied(association) else RETRY_REFUSED)
 
 
 def _is_denied(association: AssociationState) -> bool:

@@ -38,7 +38,7 @@ def are_enforced(context: AppContext) -> bool:
 
 def list_usable(context: AppContext, username: str) -> list[str]:
     """Return the accounts in which Slurm accepts jobs of a user, by the last known associations."""
-    keys = context.accounting.of(username).items()
+    keys = context.accounting.list_for_user(username).items()
     return sorted({key[0] for key, values in keys if values.get("MaxSubmitJobs") != 0} - {ROOT})
 
 
@@ -113,4 +113,6 @@ async def _in_slurm(context: AppContext, username: str) -> list[str]:
     """Return the accounts that the user has in Slurm; a limit must not remove them."""
     if not await context.accounting.is_recent():
         raise SlurmUnreachable(NOT_KNOWN)
-    return sorted({account for account, _, _ in context.accounting.of(username)} - {ROOT})
+    return sorted(
+        {account for account, _, _ in context.accounting.list_for_user(username)} - {ROOT}
+    )

@@ -308,7 +308,7 @@ def to_submission_error(
     if (
         not resources.account
         and context.accounting.associations is not None
-        and not context.accounting.of(username)
+        and not context.accounting.list_for_user(username)
     ):
         return SlurmRejected(NO_ACCOUNT)
     text = f"{_explain_account(resources)} {CHOOSE_ACCOUNT}"

@@ -47,7 +47,7 @@ LIVE = (TensorboardState.QUEUED, TensorboardState.STARTING, TensorboardState.RUN
 START_PATIENCE = timedelta(minutes=2)
 TOUCH_EVERY = timedelta(seconds=30)
 RUNS_SOMEWHERE = (JobState.STARTING, JobState.RUNNING)
-NO_HOME = (JobState.STOPPING, JobState.ENDED, JobState.SUBMITTING, JobState.QUEUED)
+NO_ALLOCATION = (JobState.STOPPING, JobState.ENDED, JobState.SUBMITTING, JobState.QUEUED)
 """States of a job that is ending, has ended, or was requeued: nothing runs in its allocation."""
 LOOKED_AT = timedelta(minutes=10)
 """A user who viewed a TensorBoard within this time counts as still viewing it."""
@@ -386,7 +386,7 @@ def _mark_stopping(job: TensorboardJob) -> None:
 def host_job_ended(board: Tensorboard, host: Job) -> bool:
     """Return whether the allocation that this run lives in has ended; `host` is its job."""
     if board.own_job_id is None:
-        return host.state in NO_HOME
+        return host.state in NO_ALLOCATION
     return host.state is JobState.ENDED and board.state is TensorboardState.RUNNING
 
 

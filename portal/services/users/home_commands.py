@@ -27,7 +27,7 @@ from spawner.command import Ended, run
 
 MAX_RUNNING_COMMANDS = 4
 ROUND_S = 5.0
-AGAIN = timedelta(seconds=1)
+START_INTERVAL = timedelta(seconds=1)
 """Minimum time between two starts for the same user; another process may hold their lock."""
 OUTPUT_BYTES = 64 * 1024
 LATE = "\nIt took longer than {minutes:g} minutes (home_command_minutes) and was ended."
@@ -40,7 +40,9 @@ class HomeRuns:
         self.context = context
         self.locks = context.settings.state_dir / "homes"
         self._tasks = KeyedTasks(
-            lambda: context.notifier.notify(HOMES), context.metrics.background_failures, AGAIN
+            lambda: context.notifier.notify(HOMES),
+            context.metrics.background_failures,
+            START_INTERVAL,
         )
 
     async def close(self) -> None:
@@ -53,7 +55,7 @@ class HomeRuns:
         async with self.context.db.session() as db:
             rows = (await db.scalars(query.order_by(HomeRun.created_at, HomeRun.id))).all()
         for row in rows:
-            if self._tasks.under_way("home") >= MAX_RUNNING_COMMANDS:
+            if self._tasks.count_running("home") >= MAX_RUNNING_COMMANDS:
                 break
             self._tasks.start(f"home {row.user_id}", utcnow(), partial(self._process, row))
         self._tasks.forget({row.user_id for row in rows}, len(rows))

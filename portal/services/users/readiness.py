@@ -172,7 +172,7 @@ def _without_account(context: AppContext, username: str, allowed: Allowance) -> 
     known = context.accounting.accounts
     if allowed_accounts and set(allowed_accounts) & set(known):
         return _unknown(f"The account {', '.join(allowed_accounts)} is being set up in Slurm.")
-    if context.accounting.of(username):
+    if context.accounting.list_for_user(username):
         return _no("None of their Slurm accounts accepts jobs (MaxSubmitJobs is 0).", Fix.LIMITS)
     default = context.settings.default_slurm_account
     choices = dict.fromkeys([*([default] if default in known else []), *known])

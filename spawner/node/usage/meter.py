@@ -26,7 +26,7 @@ log = logging.getLogger("portal")
 MEASURE_EVERY_S = 10.0
 """Minimum time between measurements, however many tabs ask."""
 GIVE_UP_S = 5.0
-AGAIN_S = 120.0
+GPU_RETRY_S = 120.0
 """Time for which a failed nvidia-smi is not run again."""
 NO_LIMIT_BYTES = 1 << 60
 QUERY = "name,utilization.gpu,memory.used,memory.total"
@@ -254,5 +254,5 @@ class Meter:
             return None
         gpus = await gpus_of_job(program, chosen)
         if gpus is None:
-            self._no_gpus_until = self.clock() + AGAIN_S
+            self._no_gpus_until = self.clock() + GPU_RETRY_S
         return gpus

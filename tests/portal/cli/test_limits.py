@@ -29,7 +29,7 @@ async def job_portal(
 ) -> AsyncIterator[JobPortal]:
     """A portal whose loops run often."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("portal.services.limits.slurm_limits.LOOK_S", 0.2)
+        patch.setattr("portal.services.limits.slurm_limits.ROUND_S", 0.2)
         patch.setattr("portal.services.announcements.announcements.REFRESH_S", 0.2)
         async with run_job_portal(slapd, tmp_path_factory.mktemp("cli-limits")) as made:
             yield made

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from structlog.testing import capture_logs
 
-from portal.background.keyed_tasks import AGAIN, KeyedTasks
+from portal.background.keyed_tasks import MIN_INTERVAL, KeyedTasks
 from portal.metrics import Metrics
 from spawner.errors import Unreachable
 
@@ -42,9 +42,9 @@ async def test_what_fails_is_logged_counted_and_tried_again(error: Exception, le
 
     with capture_logs() as lines:
         for after in (0, 1):
-            run.acts.start("stop 5b1c", NOW + after * AGAIN, fails)
+            run.acts.start("stop 5b1c", NOW + after * MIN_INTERVAL, fails)
             await run.ended.get()
-            while run.acts.under_way("stop"):
+            while run.acts.count_running("stop"):
                 await asyncio.sleep(0)
     assert [(line["act"], line["log_level"]) for line in lines] == [("stop 5b1c", level)] * 2
     assert run.failed("stop") == 2
@@ -53,7 +53,9 @@ async def test_what_fails_is_logged_counted_and_tried_again(error: Exception, le
 async def test_a_failed_task_may_wait_longer() -> None:
     run, ran = TaskRun(), list[str]()
     run.acts = KeyedTasks(
-        lambda: run.ended.put_nowait(None), run.metrics.background_failures, retry=2 * AGAIN
+        lambda: run.ended.put_nowait(None),
+        run.metrics.background_failures,
+        retry_interval=2 * MIN_INTERVAL,
     )
 
     async def attempt(name: str, after: int, *, fails: bool) -> None:
@@ -62,8 +64,8 @@ async def test_a_failed_task_may_wait_longer() -> None:
             if fails:
                 raise Unreachable("away")
 
-        run.acts.start(f"read {name}", NOW + after * AGAIN, runs)
-        while run.acts.under_way("read"):
+        run.acts.start(f"read {name}", NOW + after * MIN_INTERVAL, runs)
+        while run.acts.count_running("read"):
             await asyncio.sleep(0)
 
     for after in (0, 1, 2):
@@ -84,7 +86,7 @@ async def test_one_at_a_time_for_each_thing() -> None:
 
     for name in ("a", "a", "b"):
         act(name)
-    assert run.acts.under_way("stop") == 2
+    assert run.acts.count_running("stop") == 2
     go_on.set()
     for _ in range(2):
         await run.ended.get()
@@ -102,7 +104,7 @@ async def test_what_is_ended_with_the_portal_is_no_failure() -> None:
         run.acts.start("stop a", NOW, hangs)
         await begun.wait()
         await run.acts.close()
-    assert (lines, run.failed("stop"), run.acts.under_way("stop")) == ([], 0, 0)
+    assert (lines, run.failed("stop"), run.acts.count_running("stop")) == ([], 0, 0)
 
 
 async def test_task_that_ended_can_be_started_again_at_once() -> None:

@@ -21,7 +21,7 @@ from aiohttp import web
 
 from portal.config.settings import Settings
 from portal.node_ca import DOMAIN, NodeCa, open_ca
-from spawner.node.identity import AGAIN_S, EARLY, MAX_SLEEP_S, NodeIdentity, keep_valid
+from spawner.node.identity import EARLY, MAX_SLEEP_S, RETRY_S, NodeIdentity, keep_valid
 from spawner.node.network.relay import serve
 from spawner.node.portal_client import OutOfReach, PortalClient
 from tests.needs import needs_program
@@ -111,13 +111,13 @@ def test_another_certificate_is_asked_for_before_this_one_ends(authority: NodeCa
 
     def wait(seconds: float) -> None:
         pauses.append(seconds)
-        if seconds not in (AGAIN_S,):
+        if seconds not in (RETRY_S,):
             raise Waited
 
     with served(Portal(authority, [503, 200])) as portal, pytest.raises(Waited):
         keep_valid(own, home_at(portal), wait)
     assert portal.asked == 2
-    assert pauses == [AGAIN_S, AGAIN_S, MAX_SLEEP_S]
+    assert pauses == [RETRY_S, RETRY_S, MAX_SLEEP_S]
     assert own.ends_at > datetime.now(UTC) + timedelta(hours=23)
 
 
@@ -135,7 +135,7 @@ def test_a_portal_whose_certificates_end_soon_is_not_asked_without_a_pause(
     soon = Portal(authority, [200, 200], life=EARLY / 2)
     with served(soon) as portal, pytest.raises(Waited):
         keep_valid(identity(authority, hours=0.1), home_at(portal), wait)
-    assert (portal.asked, pauses) == (2, [AGAIN_S, AGAIN_S])
+    assert (portal.asked, pauses) == (2, [RETRY_S, RETRY_S])
 
 
 @pytest.mark.parametrize("status", [410, 401])

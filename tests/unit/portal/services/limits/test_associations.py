@@ -6,9 +6,9 @@ from typing import Any
 
 from portal.services.limits.associations import (
     ABSENT,
-    AGAIN,
     EXISTS,
     PRESENT,
+    RESTORE,
     AssociationDiff,
     DesiredAssociations,
     assume_applied,
@@ -156,8 +156,8 @@ def test_an_association_that_is_gone_is_drift_and_given_again_with_its_values() 
     assert (stands.pending, stands.drift, stands.accepted) == ({}, {}, {EXISTS: ABSENT})
     # while the association is missing
     assert diff({**desired, "gres/gpu": 2}, first.applied, None).pending == {}
-    assert diff(desired, {EXISTS: AGAIN}, None).pending == desired  # repaired
-    assert diff(applied, {EXISTS: AGAIN}, applied) == AssociationDiff(applied=applied)
+    assert diff(desired, {EXISTS: RESTORE}, None).pending == desired  # repaired
+    assert diff(applied, {EXISTS: RESTORE}, applied) == AssociationDiff(applied=applied)
     assert diff({}, first.applied, None) == AssociationDiff()  # the limit was removed
 
 
