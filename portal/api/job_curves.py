@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel
 
-from portal.api.job_lists import JobId
+from portal.api.job_lists import JobUuid
 from portal.api.logs import task_in_query
 from portal.services.jobs import bulk, curves, jobs
 from portal.services.jobs.curves import JobCurves
@@ -78,7 +78,7 @@ class ComparedCurves(BaseModel):
 async def compare_curves(
     user: CurrentUser,
     context: ContextDep,
-    id: Annotated[list[JobId], Query(min_length=1, max_length=bulk.MAX_COMPARED)],  # noqa: A002
+    id: Annotated[list[JobUuid], Query(min_length=1, max_length=bulk.MAX_COMPARED)],  # noqa: A002
 ) -> ComparedCurves:
     """Return the curves of some of the caller's jobs, as far as they are on the list."""
     chosen = await bulk.load_listed(context, user, id)

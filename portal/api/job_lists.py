@@ -18,7 +18,7 @@ from portal.web.pages import Page
 from spawner.slurm.model import Outcome
 
 router = APIRouter(tags=["jobs"])
-JobId = Annotated[str, Field(min_length=1, max_length=36)]
+JobUuid = Annotated[str, Field(min_length=1, max_length=36)]
 MAX_IDS = 100  # an address holds no more
 
 
@@ -60,7 +60,7 @@ class JobQuery(JobFilter):
     ended jobs ("metric:TAG"). `id` selects these jobs only.
     """
 
-    id: Annotated[list[JobId], Field(max_length=MAX_IDS)] = []
+    id: Annotated[list[JobUuid], Field(max_length=MAX_IDS)] = []
     order: JobOrder = JobOrder.NEWEST
     by: Annotated[str, Field(max_length=120, pattern=COLUMN_PATTERN)] | None = None
     limit: Annotated[int, Field(ge=1, le=listing.MAX_PAGE)] = listing.PAGE
@@ -100,7 +100,7 @@ class JobChoice(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     ids: (
-        Annotated[list[JobId], Field(min_length=1, max_length=bulk.MAX_JOBS_PER_REQUEST)] | None
+        Annotated[list[JobUuid], Field(min_length=1, max_length=bulk.MAX_JOBS_PER_REQUEST)] | None
     ) = None
     matching: JobFilterIn | None = None
 
@@ -187,7 +187,7 @@ async def count_jobs(
 async def compare_jobs(
     user: CurrentUser,
     context: ContextDep,
-    id: Annotated[list[JobId], Query(min_length=1, max_length=bulk.MAX_COMPARED)],  # noqa: A002
+    id: Annotated[list[JobUuid], Query(min_length=1, max_length=bulk.MAX_COMPARED)],  # noqa: A002
 ) -> Comparison:
     """Return some of the caller's jobs for comparison, with the last values that each logged."""
     compared = await bulk.compare(context, user, id)

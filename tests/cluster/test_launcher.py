@@ -54,7 +54,7 @@ def slurm(portal: Live, commands: Path) -> Slurm:
 
 
 @pytest.fixture
-async def agents(portal: Live, commands: Path, slurm: Slurm) -> AsyncIterator[LauncherPool]:
+async def launcher_pool(portal: Live, commands: Path, slurm: Slurm) -> AsyncIterator[LauncherPool]:
     """A pool; jobs submitted through it are cancelled afterwards."""
     async with pool_of(portal, commands, PATIENTLY_S) as pool:
         yield pool
@@ -99,11 +99,11 @@ async def in_state(slurm: Slurm, job_id: int, state: JobPhase) -> JobInfo:
     return found[0]
 
 
-async def log_of(agents: LauncherPool, user: str, uuid: str, until_text: str) -> str:
+async def log_of(launcher_pool: LauncherPool, user: str, uuid: str, until_text: str) -> str:
     texts: list[str] = []
 
     async def there() -> bool:
-        data, size, following = await agents.read(user, f"{uuid}/stdout.log", 0, 256 * 1024)
+        data, size, following = await launcher_pool.read(user, f"{uuid}/stdout.log", 0, 256 * 1024)
         assert len(data) == size == following
         texts[:] = [data.decode()]
         return until_text in texts[0]
@@ -130,7 +130,7 @@ def parent_of(pid: int) -> int:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("PPid:"))
 
 
-async def test_a_job_as_alice(agents: LauncherPool, slurm: Slurm, portal: Live) -> None:
+async def test_a_job_as_alice(launcher_pool: LauncherPool, slurm: Slurm, portal: Live) -> None:
     empty = spec(resources=GPU)
     script = (
         "#!/bin/bash -l\numask; ulimit -c; env; echo GPU $CUDA_VISIBLE_DEVICES; pwd; id -un\n"
@@ -138,8 +138,8 @@ async def test_a_job_as_alice(agents: LauncherPool, slurm: Slurm, portal: Live) 
         f"cat .local/share/portal/jobs/{empty.uuid}/config.json\necho; echo the end\n"
     )
     job = replace(empty, script=script)
-    job_id = await agents.submit("alice", job, {"config.json": '{"secret": "s3cr3t"}'})
-    log = await log_of(agents, "alice", job.uuid, "the end")
+    job_id = await launcher_pool.submit("alice", job, {"config.json": '{"secret": "s3cr3t"}'})
+    log = await log_of(launcher_pool, "alice", job.uuid, "the end")
     info = next(found for found in await slurm.jobs() if found.job_id == job_id)
     assert (info.user, info.uuid, info.name) == ("alice", job.uuid, "launcher-test")
     home = str(home_of(portal, "alice"))
@@ -156,7 +156,7 @@ async def test_a_job_as_alice(agents: LauncherPool, slurm: Slurm, portal: Live) 
     made = folder(portal, "alice", job.uuid)
     assert made.stat().st_mode & 0o777 == 0o700
     assert (made / "config.json").stat().st_mode & 0o777 == 0o600
-    assert made.stat().st_uid == (await agents.info("alice")).uid
+    assert made.stat().st_uid == (await launcher_pool.info("alice")).uid
     record = portal.exec_as("root", ["scontrol", "-dd", "show", "job", str(job_id)])
     assert "s3cr3t" not in record
 
@@ -174,45 +174,45 @@ async def test_a_job_as_alice(agents: LauncherPool, slurm: Slurm, portal: Live) 
     ],
 )
 async def test_refused_leaves_nothing(
-    agents: LauncherPool, portal: Live, resources: Resources, code: str
+    launcher_pool: LauncherPool, portal: Live, resources: Resources, code: str
 ) -> None:
     job = spec(resources=resources)
     with pytest.raises(Rejected) as caught:
-        await agents.submit("alice", job, {"config.json": "{}"})
+        await launcher_pool.submit("alice", job, {"config.json": "{}"})
     assert caught.value.code == code
     assert not folder(portal, "alice", job.uuid).exists()
 
 
-async def test_cancel_is_for_ones_own(agents: LauncherPool, slurm: Slurm) -> None:
-    job_id = await agents.submit("bob", spec(), {})
+async def test_cancel_is_for_ones_own(launcher_pool: LauncherPool, slurm: Slurm) -> None:
+    job_id = await launcher_pool.submit("bob", spec(), {})
     await running(slurm, job_id)
     with pytest.raises(Rejected) as caught:
-        await agents.cancel("alice", job_id)
+        await launcher_pool.cancel("alice", job_id)
     assert caught.value.code == "not-permitted"
-    await agents.cancel("bob", job_id)
+    await launcher_pool.cancel("bob", job_id)
     await in_state(slurm, job_id, JobPhase.ENDED)
     with pytest.raises(JobNotFound):
-        await agents.cancel("bob", 4_000_000)
+        await launcher_pool.cancel("bob", 4_000_000)
 
 
 async def test_a_step_beside_a_job(
-    agents: LauncherPool, slurm: Slurm, portal: Live, commands: Path
+    launcher_pool: LauncherPool, slurm: Slurm, portal: Live, commands: Path
 ) -> None:
     """It runs on the job's node, occupies none of its GPUs, outlives its launcher, and can be
     ended."""
     job = spec("#!/bin/sh\nsrun sleep 120\n", GPU)
-    job_id = await agents.submit("alice", job, {})
+    job_id = await launcher_pool.submit("alice", job, {})
     node = (await running(slurm, job_id)).nodes[0]
     uuid = str(uuid4())
     script = "#!/bin/sh\nhostname; echo gpus: $CUDA_VISIBLE_DEVICES.; echo ready; exec sleep 120\n"
     with pytest.raises(Rejected):
-        await agents.step("bob", job_id, node, uuid, {}, script)
+        await launcher_pool.step("bob", job_id, node, uuid, {}, script)
     assert not folder(portal, "bob", uuid).exists()
-    await agents.step("alice", job_id, node, uuid, {"config.json": "{}"}, script)
-    log = await log_of(agents, "alice", uuid, "ready")
+    await launcher_pool.step("alice", job_id, node, uuid, {"config.json": "{}"}, script)
+    log = await log_of(launcher_pool, "alice", uuid, "ready")
     assert log.splitlines()[0] == node
     assert "gpus: ." in log
-    await agents.close()
+    await launcher_pool.close()
     assert f"portal-{uuid}" in steps_of(portal, job_id)
 
     other = LauncherPool(launcher_path(portal), commands / "sudo")
@@ -247,13 +247,13 @@ async def test_slurmctld_down(portal: Live, commands: Path) -> None:
     assert not folder(portal, "alice", job.uuid).exists()
 
 
-async def test_killed_in_the_middle_of_a_request(agents: LauncherPool, portal: Live) -> None:
+async def test_killed_in_the_middle_of_a_request(launcher_pool: LauncherPool, portal: Live) -> None:
     before = launchers(portal)
-    await agents.info("alice")
+    await launcher_pool.info("alice")
     (launcher,) = launchers(portal) - before
     with stopped(portal, "slurmctld"):
         job = spec()
-        submitting = asyncio.create_task(agents.submit("alice", job, {}))
+        submitting = asyncio.create_task(launcher_pool.submit("alice", job, {}))
 
         async def under_way() -> bool:
             return folder(portal, "alice", job.uuid).exists()
@@ -262,17 +262,17 @@ async def test_killed_in_the_middle_of_a_request(agents: LauncherPool, portal: L
         os.kill(launcher, signal.SIGKILL)
         with pytest.raises(LauncherUnavailable):
             await submitting
-    await agents.delete_job_folder("alice", job.uuid)
+    await launcher_pool.delete_job_folder("alice", job.uuid)
 
 
 async def test_it_ends_when_the_pool_does_even_without_its_sudo(
-    agents: LauncherPool, portal: Live
+    launcher_pool: LauncherPool, portal: Live
 ) -> None:
     before = launchers(portal)
-    await agents.info("bob")
+    await launcher_pool.info("bob")
     (launcher,) = launchers(portal) - before
     os.kill(parent_of(launcher), signal.SIGKILL)
-    await agents.close()
+    await launcher_pool.close()
 
     async def gone() -> bool:
         return launcher not in launchers(portal)
@@ -281,9 +281,9 @@ async def test_it_ends_when_the_pool_does_even_without_its_sudo(
 
 
 @pytest.mark.parametrize("name", ["root", "slurm", "portal", "nobody", "nosuchuser"])
-async def test_not_everyone(agents: LauncherPool, name: str) -> None:
+async def test_not_everyone(launcher_pool: LauncherPool, name: str) -> None:
     with pytest.raises(LauncherUnavailable):
-        await agents.info(name)
+        await launcher_pool.info(name)
 
 
 def test_sudo_runs_nothing_else(portal: Live, commands: Path) -> None:
@@ -310,31 +310,31 @@ def small_home(portal: Live, user: str) -> Iterator[None]:
         portal.exec_as("root", ["umount", "--lazy", str(home)])
 
 
-async def test_a_full_home(agents: LauncherPool, portal: Live) -> None:
+async def test_a_full_home(launcher_pool: LauncherPool, portal: Live) -> None:
     job = spec()
     with small_home(portal, "bob"):
         with pytest.raises(HomeUnavailable, match="is full"):
-            await agents.submit("bob", job, {"config.json": "x" * 100_000})
-        nothing, size, _ = await agents.read("bob", f"{job.uuid}/config.json", 0, 100)
+            await launcher_pool.submit("bob", job, {"config.json": "x" * 100_000})
+        nothing, size, _ = await launcher_pool.read("bob", f"{job.uuid}/config.json", 0, 100)
         assert (nothing, size) == (b"", 0)
-        await agents.mkdir("bob", f".local/share/portal/jobs/{job.uuid}")
+        await launcher_pool.mkdir("bob", f".local/share/portal/jobs/{job.uuid}")
 
 
-async def test_a_missing_home(agents: LauncherPool, portal: Live) -> None:
+async def test_a_missing_home(launcher_pool: LauncherPool, portal: Live) -> None:
     home = home_of(portal, "bob")
     aside = home.with_name("bob-aside")
     home.rename(aside)
     try:
         with pytest.raises(HomeUnavailable, match="doesn't exist"):
-            await agents.submit("bob", spec(), {})
+            await launcher_pool.submit("bob", spec(), {})
     finally:
         aside.rename(home)
 
 
-async def test_a_link_in_the_way(agents: LauncherPool, portal: Live) -> None:
+async def test_a_link_in_the_way(launcher_pool: LauncherPool, portal: Live) -> None:
     portal.exec_as("bob", ["sh", "-c", "mkdir -p elsewhere; ln -s elsewhere link"])
     try:
         with pytest.raises(PathRefused):
-            await agents.mkdir("bob", "link/runs")
+            await launcher_pool.mkdir("bob", "link/runs")
     finally:
         portal.exec_as("bob", ["sh", "-c", "rm link; rmdir elsewhere"])

@@ -157,7 +157,7 @@ class FakeSlurm:
 
 
 @dataclass
-class FakeAgents:
+class FakeLaunchers:
     """Fake launchers.
 
     `mood` is the fate of a submission; `hung` are the waiting ones; `submitted` the completed ones.
@@ -281,7 +281,7 @@ class JobPortal:
 
     portal: Portal
     slurm: FakeSlurm
-    agents: FakeAgents
+    launchers: FakeLaunchers
     accounting: FakeAccounting
     users: Mapping[str, Browser]
 
@@ -339,7 +339,7 @@ async def run_job_portal(
 ) -> AsyncIterator[JobPortal]:
     """Run a portal as in production, except for its two connections to the cluster."""
     slurm = slurm or FakeSlurm()
-    agents, accounting = FakeAgents(slurm), FakeAccounting()
+    launchers, accounting = FakeLaunchers(slurm), FakeAccounting()
     for name in ("site/environments", "site/templates", "env/bin"):
         (folder / name).mkdir(parents=True)
     (folder / "env/bin/python3").touch(mode=0o755)
@@ -351,8 +351,8 @@ async def run_job_portal(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("portal.context.Slurm", lambda *_, **__: slurm)
         patch.setattr("portal.context.Accounting", lambda *_, **__: accounting)
-        patch.setattr("portal.context.LauncherPool", lambda *_, **__: agents)
-        patch.setattr("portal.context.FileProcessPool", lambda *_, **__: agents)
+        patch.setattr("portal.context.LauncherPool", lambda *_, **__: launchers)
+        patch.setattr("portal.context.FileProcessPool", lambda *_, **__: launchers)
         patch.setattr("portal.context.Watcher", partial(Watcher, pace=OFTEN))
         async with running_portal(settings) as portal, AsyncExitStack() as stack:
             users = {}
@@ -360,7 +360,7 @@ async def run_job_portal(
                 users[name] = await stack.enter_async_context(portal.browser())
                 assert (await users[name].login(name)).status == 200
                 await users[name].confirm()
-            job_portal = JobPortal(portal, slurm, agents, accounting, users)
+            job_portal = JobPortal(portal, slurm, launchers, accounting, users)
             await until(
                 lambda: (
                     not (

@@ -75,7 +75,7 @@ class Slurm:
 
 
 @dataclass
-class Agents:
+class ClaimLaunchers:
     """Fake launchers. `claimed`: jobs that have begun; `broken`: no launcher can be started; the
     next submitted job gets the id `next_id`.
     """
@@ -108,7 +108,7 @@ class ReconcileHarness:
     context: Any
 
     def __init__(self, db: Database) -> None:
-        self.db, self.slurm, self.agents = db, Slurm(), Agents()
+        self.db, self.slurm, self.launchers = db, Slurm(), ClaimLaunchers()
         asked: Any = self.slurm  # has only the methods used here
         self.watcher = Watcher(asked)
         self.notifier = Notifier()
@@ -121,7 +121,7 @@ class ReconcileHarness:
             slurm_timeout_s=10.0,
         )
         self.context = SimpleNamespace(
-            db=db, slurm=self.slurm, launchers=self.agents, watcher=self.watcher,
+            db=db, slurm=self.slurm, launchers=self.launchers, watcher=self.watcher,
             notifier=self.notifier, settings=settings, submitting={}, tensorboard_heartbeats={},
             metrics=Metrics(), block_unless_leader=pass_always,
         )  # fmt: skip

@@ -24,7 +24,7 @@ from portal.__main__ import main
 from spawner.slurm.model import JobInfo, JobPhase, JobSpec
 from spawner.slurm.watcher import Watcher
 from tests.fakes.accounting import FakeAccounting
-from tests.portal.job_portal import OFTEN, FakeAgents, FakeSlurm
+from tests.portal.job_portal import OFTEN, FakeLaunchers, FakeSlurm
 
 FIRST = 100
 
@@ -44,7 +44,7 @@ class FolderSlurm(FakeSlurm):
             out.write(f"{job_id}\n")
 
 
-class FolderAgents(FakeAgents):
+class FolderLaunchers(FakeLaunchers):
     """Launchers whose sbatch adds a job to the folder, also concurrently with other portals."""
 
     def __init__(self, folder: Path) -> None:
@@ -100,7 +100,7 @@ def play(folder: Path) -> None:
     played: dict[str, Any] = {
         "Slurm": lambda *_, **__: FolderSlurm(folder),
         "Accounting": lambda *_, **__: FakeAccounting(),
-        "LauncherPool": lambda *_, **__: FolderAgents(folder),
+        "LauncherPool": lambda *_, **__: FolderLaunchers(folder),
         "Watcher": partial(Watcher, pace=OFTEN),
     }
     for name, value in played.items():

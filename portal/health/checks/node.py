@@ -54,23 +54,23 @@ class NodeReport:
 async def check_as_user(context: AppContext, name: str) -> list[CheckResult]:
     """Run all checks that need to run as a user."""
     settings = context.settings
-    agents = LauncherPool(
+    launchers = LauncherPool(
         settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
     )
     try:
         try:
-            user = await agents.info(name)
+            user = await launchers.info(name)
         except SpawnerError as error:
             message = " ".join(f"{error.message} {error.stderr[:300]}".split())
             return [failing(message, LAUNCHER_SUGGESTION, name=f"launcher as {name}")]
-        report = await _run_job(settings, context.slurm, agents, name, user.home)
+        report = await _run_job(settings, context.slurm, launchers, name, user.home)
     finally:
-        await agents.close()
+        await launchers.close()
     return [CheckResult(f"launcher as {name}"), *judge_report(settings, name, report)]
 
 
 async def _run_job(
-    settings: Settings, slurm: Slurm, agents: LauncherPool, name: str, home: str
+    settings: Settings, slurm: Slurm, launchers: LauncherPool, name: str, home: str
 ) -> NodeReport:
     job_uuid = str(uuid.uuid4())
     files = {"config.json": json.dumps(_build_config(settings))}
@@ -84,7 +84,7 @@ async def _run_job(
     script = _build_script(settings, f"{home}/{JOBS_FOLDER}/{job_uuid}/config.json")
     spec = JobSpec(uuid=job_uuid, name="portal-check", resources=resources, script=script)
     try:
-        job_id = await agents.submit(name, spec, files)
+        job_id = await launchers.submit(name, spec, files)
     except HomeUnavailable as error:
         suggestion = "Mount the home directories on this machine as on the nodes."
         return NodeReport(problem=f"{home}: {error.message}", suggestion=suggestion)
@@ -95,9 +95,9 @@ async def _run_job(
         )
     try:
         try:
-            return await _wait_for_output(slurm, agents, name, job_uuid, job_id)
+            return await _wait_for_output(slurm, launchers, name, job_uuid, job_id)
         finally:
-            await agents.delete_job_folder(name, job_uuid)
+            await launchers.delete_job_folder(name, job_uuid)
     except SpawnerError as error:
         return NodeReport(
             problem=f"lost track of job {job_id}: {error.message}", suggestion="Try again."
@@ -129,7 +129,7 @@ def _submit_suggestion(name: str) -> str:
 
 
 async def _wait_for_output(
-    slurm: Slurm, agents: LauncherPool, name: str, job_uuid: str, job_id: int
+    slurm: Slurm, launchers: LauncherPool, name: str, job_uuid: str, job_id: int
 ) -> NodeReport:
     """Return the job's output, once it has ended; a job that is pending for too long is
     cancelled.
@@ -148,11 +148,11 @@ async def _wait_for_output(
                 problem=f"job {job_id} is {why} after {JOB_S:g} s", suggestion=suggestion
             )
         await asyncio.sleep(POLL_S)
-    out, *_ = await agents.read(name, f"{job_uuid}/stdout.log", 0, MAX_BYTES)
+    out, *_ = await launchers.read(name, f"{job_uuid}/stdout.log", 0, MAX_BYTES)
     text = out.decode(errors="replace")
     if MARK in text:
         return NodeReport(text)
-    error, *_ = await agents.read(name, f"{job_uuid}/stderr.log", 0, MAX_BYTES)
+    error, *_ = await launchers.read(name, f"{job_uuid}/stderr.log", 0, MAX_BYTES)
     message = " ".join(error.decode(errors="replace").split())[-300:]
     failed = job is None or job.outcome is not Outcome.COMPLETED
     where = ",".join(job.nodes) if job and job.nodes else "its node"

@@ -199,7 +199,7 @@ async def tidy(files: FileAccess, username: str) -> None:
     try:
         with explaining():
             older_s = int(settings.file_upload_days * DAY_S)
-            await files.agents.clean_uploads(username, older_s)
+            await files.first_pool.clean_uploads(username, older_s)
             for root in settings.file_roots:
                 await _tidy_trash(files, username, root)
     except PortalError as error:

@@ -157,7 +157,7 @@ async def _find_folder(files: FileAccess, username: str, environment: Environmen
     home is one of the site's roots.
     """
     with explaining():
-        home = (await files.agents.info(username)).home
+        home = (await files.first_pool.info(username)).home
     root = await _find_home_root(files, username, home) or files.settings.file_roots[0].name
     return FileLocation(root, home, f"{PACKAGES_FOLDER}/{environment.name}")
 

@@ -60,15 +60,13 @@ class RootState:
 
 @dataclass
 class FileAccess:
-    """The file launchers, and state kept between requests, none of which matters after a
+    """The files programs, and state kept between requests, none of which matters after a
     restart.
     """
 
     settings: Settings
     pools: Mapping[str, FileProcessPool]
-    """Pools by root: a file system that hangs does not block others. Uploads use the first root's
-    pool.
-    """
+    """Pools by root: a file system that hangs does not block others. Uploads use `first_pool`."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     writing: set[tuple[str, str]] = field(default_factory=set)
     notebooks: NotebookParser = field(default_factory=NotebookParser)
@@ -77,14 +75,15 @@ class FileAccess:
     _quotas: dict[tuple[str, str], tuple[float, quota.Quota | None]] = field(default_factory=dict)
 
     @property
-    def agents(self) -> FileProcessPool:
+    def first_pool(self) -> FileProcessPool:
+        """The pool of the first root."""
         return self.pool(self.settings.file_roots[0].name)
 
     def pool(self, root: str) -> FileProcessPool:
         return self.pools[root]
 
     async def close(self) -> None:
-        """End background tasks and all launchers."""
+        """End background tasks and all files programs."""
         await end_all(self.tasks)
         await asyncio.gather(*(pool.close() for pool in self.pools.values()))
 
@@ -99,7 +98,7 @@ class FileAccess:
     async def root_path_of(self, username: str, root: FileRoot) -> str:
         """Return a root's absolute path for a user."""
         with explaining():
-            home = (await self.agents.info(username)).home
+            home = (await self.first_pool.info(username)).home
         path = root.path.replace("{username}", username)
         return home.rstrip("/") + path[1:] if path.startswith("~") else path
 
@@ -108,7 +107,7 @@ class FileAccess:
         root. Raises InvalidInput if it is below no root.
         """
         with explaining():
-            home = (await self.agents.info(username)).home
+            home = (await self.first_pool.info(username)).home
         checked(path)
         if path == "~" or path.startswith("~/"):
             path = home.rstrip("/") + path[1:]

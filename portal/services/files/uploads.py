@@ -48,20 +48,20 @@ async def start_upload(
     sent.
     """
     with explaining():
-        return await files.agents.begin_upload(
+        return await files.first_pool.begin_upload(
             username, location.parameters, str(uuid4()), size, overwrite=overwrite
         )
 
 
 async def load_upload(files: FileAccess, username: str, upload_id: str) -> UploadInfo:
     with explaining():
-        return await files.agents.upload(username, checked_id(upload_id))
+        return await files.first_pool.upload(username, checked_id(upload_id))
 
 
 async def every(files: FileAccess, username: str) -> list[UploadInfo]:
     """Return the unfinished uploads, newest first."""
     with explaining():
-        states = await files.agents.uploads(username)
+        states = await files.first_pool.uploads(username)
     return sorted(states, key=lambda upload: upload.created_at, reverse=True)
 
 
@@ -91,7 +91,7 @@ async def _write_piece(
     files: FileAccess, username: str, upload_id: str, offset: int, piece: bytes
 ) -> int:
     with explaining():
-        return await files.agents.write_upload(username, upload_id, offset, piece)
+        return await files.first_pool.write_upload(username, upload_id, offset, piece)
 
 
 async def finish(files: FileAccess, username: str, upload_id: str, sha256: str | None) -> Finished:
@@ -103,7 +103,7 @@ async def finish(files: FileAccess, username: str, upload_id: str, sha256: str |
     with _lock_upload(files, username, upload_id):
         while True:
             with explaining():
-                result = await files.agents.finish_upload(username, upload_id, sha256, HASH_S)
+                result = await files.first_pool.finish_upload(username, upload_id, sha256, HASH_S)
             if not isinstance(result, int):
                 checksum, entry = result
                 return Finished(entry.size_bytes or 0, checksum, entry)
@@ -114,7 +114,7 @@ async def finish(files: FileAccess, username: str, upload_id: str, sha256: str |
 async def drop(files: FileAccess, username: str, upload_id: str) -> None:
     upload_id = checked_id(upload_id)
     with _lock_upload(files, username, upload_id), explaining():
-        await files.agents.drop_upload(username, upload_id)
+        await files.first_pool.drop_upload(username, upload_id)
 
 
 @contextmanager

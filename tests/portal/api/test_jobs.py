@@ -36,7 +36,7 @@ async def shared(
 @pytest.fixture
 def job_portal(shared: JobPortal) -> Iterator[JobPortal]:
     yield shared
-    shared.agents.mood, shared.slurm.away = "takes", False
+    shared.launchers.mood, shared.slurm.away = "takes", False
 
 
 async def test_a_detail_has_what_lists_leave_out(job_portal: JobPortal) -> None:
@@ -110,7 +110,7 @@ async def with_log(
     (row_id,) = await job_portal.rows(
         1, "alice", state=JobState.ENDED if ended else JobState.RUNNING
     )
-    job_portal.agents.files[f"{row_id}/{stream}.log"] = data
+    job_portal.launchers.files[f"{row_id}/{stream}.log"] = data
     return row_id
 
 
@@ -165,7 +165,7 @@ async def test_a_log_is_followed_to_its_end(job_portal: JobPortal) -> None:
         assert name == "log"
         read.append(piece)
         if len(read) == 1:
-            job_portal.agents.files[f"{row_id}/stdout.log"] += b"two"
+            job_portal.launchers.files[f"{row_id}/stdout.log"] += b"two"
             await change(job_portal.context.db, BatchJob, row_id, end)
             job_portal.context.notifier.notify(row_id)
     assert "".join(piece["text"] for piece in read) == "one\ntwo"

@@ -46,11 +46,11 @@ class TestNodeJobs:
     async def test_log_is_its_end(self, kept: Extending) -> None:
         job = await kept.job_portal.job(name="logs")
         path = f"{job['id']}/stdout.log"
-        kept.job_portal.agents.files[path] = b"x" * LOG_BYTES + b"the end"
+        kept.job_portal.launchers.files[path] = b"x" * LOG_BYTES + b"the end"
         log = (await kept.node("GET", f"jobs/{job['id']}/log")).body
         assert (len(log["text"]), log["cut"]) == (LOG_BYTES, True)
         assert log["text"].endswith("the end")
-        kept.job_portal.agents.files[path] = b"short"
+        kept.job_portal.launchers.files[path] = b"short"
         log = (await kept.node("GET", f"jobs/{job['id']}/log")).body
         assert log == {"text": "short", "cut": False}
 

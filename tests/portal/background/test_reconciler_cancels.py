@@ -60,7 +60,7 @@ async def test_what_was_submitted_outside_is_cancelled_without_a_launcher(
     """No process may be able to act as that user anymore."""
     made = await harness.add(job_id=6, external=True)
     harness.show(6, made)
-    harness.agents.broken = True
+    harness.launchers.broken = True
     await disabled(harness, JobsPolicy.CANCEL)
     await harness.look()
     await until_cancelled(harness)
@@ -104,7 +104,7 @@ async def test_the_stop_of_a_forgotten_job_ends_at_once(
     made = await harness.add(
         job_id=6, external=external, state=JobState.STOPPING, wanted=Wanted.STOP
     )
-    harness.agents.claimed.add(made)  # the job had begun, so the row can't be withdrawn
+    harness.launchers.claimed.add(made)  # the job had begun, so the row can't be withdrawn
     forget(harness)
     await harness.round()
     row = await harness.row(made)
@@ -212,12 +212,12 @@ async def test_a_job_that_slurm_never_got_ends_at_once(
     await harness.acts()
     row = await harness.row(made)
     assert (row.state, row.outcome, row.reason) == (JobState.ENDED, Outcome.CANCELLED, None)
-    assert harness.agents.withdrawn == [made]
+    assert harness.launchers.withdrawn == [made]
 
 
 async def test_one_that_has_begun_is_found_and_cancelled(harness: ReconcileHarness) -> None:
     made = await unsent(harness)
-    harness.agents.claimed.add(made)
+    harness.launchers.claimed.add(made)
     await harness.round()
     await harness.acts()
     assert (await harness.row(made)).state is JobState.STOPPING
@@ -253,16 +253,16 @@ async def test_while_a_request_still_submits_it_nothing_is_concluded(
     await harness.round()
     await harness.acts()
     assert (await harness.row(made)).state is JobState.STOPPING
-    assert harness.agents.withdrawn == []
+    assert harness.launchers.withdrawn == []
 
 
 async def test_without_a_launcher_it_is_tried_again(harness: ReconcileHarness) -> None:
     made = await unsent(harness)
-    harness.agents.broken = True
+    harness.launchers.broken = True
     await harness.round()
     await harness.acts()
     assert (await harness.row(made)).state is JobState.STOPPING
-    harness.agents.broken = False
+    harness.launchers.broken = False
     await harness.round(timedelta(seconds=5))
     await harness.acts()
     assert (await harness.row(made)).state is JobState.ENDED
@@ -273,13 +273,13 @@ async def test_another_id_in_the_meantime_is_not_overlooked(
 ) -> None:
     """Slurm's response arrived between the check and the end: the job is cancelled by its id."""
     made = await unsent(harness)
-    withdraw = harness.agents.withdraw
+    withdraw = harness.launchers.withdraw
 
     async def late(username: str, uuid: str) -> bool:
         await harness.write(made, lambda row: setattr(row, "job_id", 9))
         return await withdraw(username, uuid)
 
-    monkeypatch.setattr(harness.agents, "withdraw", late)
+    monkeypatch.setattr(harness.launchers, "withdraw", late)
     harness.show(9, made)
     await harness.round()
     await harness.acts()

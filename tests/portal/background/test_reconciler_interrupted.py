@@ -47,8 +47,8 @@ async def test_a_job_is_submitted_once_slurm_does_not_know_it(harness: Reconcile
     job = await interrupted(harness, BatchJob, SECOND)
     await harness.round()
     await harness.acts()
-    assert harness.agents.submitted == [job]
-    assert (await harness.row(job)).job_id == harness.agents.next_id
+    assert harness.launchers.submitted == [job]
+    assert (await harness.row(job)).job_id == harness.launchers.next_id
 
 
 async def test_a_session_is_submitted_when_no_launcher_can_submit_it_any_more(

@@ -59,7 +59,7 @@ async def test_a_job_that_never_began_is_submitted_again(harness: ReconcileHarne
     end(harness, job)
     await settle(harness)
     row = await harness.row(job)
-    assert harness.agents.submitted == [job]
+    assert harness.launchers.submitted == [job]
     assert (row.state, row.job_id, row.outcome) == (JobState.QUEUED, 100, None)
     assert [lost["job_id"] for lost in row.lost_jobs] == [7]
 
@@ -80,7 +80,7 @@ async def test_the_end_of_the_lost_job_is_not_that_of_the_next(harness: Reconcil
     del harness.slurm.shown[7]
     await settle(harness)
     assert (await harness.row(job)).state is JobState.RUNNING
-    assert harness.agents.submitted == [job]
+    assert harness.launchers.submitted == [job]
 
 
 async def test_the_lost_job_is_ignored_after_a_restart(harness: ReconcileHarness) -> None:
@@ -102,7 +102,7 @@ async def test_the_lost_job_is_ignored_after_a_restart(harness: ReconcileHarness
 
 async def test_a_reused_id_is_not_ignored(harness: ReconcileHarness) -> None:
     """A slurmctld that is killed again gives the next job the same id."""
-    harness.agents.next_id = 7
+    harness.launchers.next_id = 7
     job = await added(harness)
     end(harness, job)
     await settle(harness)
@@ -115,25 +115,25 @@ async def test_a_reused_id_is_not_ignored(harness: ReconcileHarness) -> None:
 
 async def test_a_job_that_began_ends_as_slurm_says(harness: ReconcileHarness) -> None:
     job = await added(harness)
-    harness.agents.claimed.add(job)
+    harness.launchers.claimed.add(job)
     end(harness, job)
     await settle(harness)
     row = await harness.row(job)
     assert (row.state, row.outcome, row.claim_check_since) == (
         JobState.ENDED, Outcome.NODE_FAILED, None,
     )  # fmt: skip
-    assert harness.agents.submitted == []
+    assert harness.launchers.submitted == []
 
 
 async def test_the_number_of_submissions_is_bounded(harness: ReconcileHarness) -> None:
     """Also over restarts of the portal: the row has the number."""
     job = await added(harness)
     for job_id in (7, *range(100, 100 + MAX_RESUBMISSIONS)):
-        harness.agents.next_id = max(100, job_id + 1)
+        harness.launchers.next_id = max(100, job_id + 1)
         end(harness, job, job_id=job_id)
         await settle(harness, timedelta(minutes=1))
     row = await harness.row(job)
-    assert len(harness.agents.submitted) == MAX_RESUBMISSIONS
+    assert len(harness.launchers.submitted) == MAX_RESUBMISSIONS
     assert (row.state, row.outcome) == (JobState.ENDED, Outcome.NODE_FAILED)
 
 
@@ -145,24 +145,24 @@ async def test_a_users_own_cancel_is_respected(harness: ReconcileHarness, uid: i
     await settle(harness)
     row = await harness.row(job)
     assert (row.state, row.outcome) == (JobState.ENDED, Outcome.CANCELLED)
-    assert harness.agents.submitted == []
+    assert harness.launchers.submitted == []
 
 
 async def test_a_cancel_in_the_portal_is_respected(harness: ReconcileHarness) -> None:
     """Also one that comes while the claim is looked up."""
     job = await added(harness)
     end(harness, job)
-    harness.agents.broken = True
+    harness.launchers.broken = True
     await settle(harness)
     assert (await harness.row(job)).claim_check_since is not None
-    harness.agents.broken = False
+    harness.launchers.broken = False
     await harness.write(job, stop)
     await settle(harness)
     row = await harness.row(job)
     assert (row.state, row.outcome, row.wanted) == (
         JobState.ENDED, Outcome.CANCELLED, Wanted.STOP,
     )  # fmt: skip
-    assert harness.agents.submitted == []
+    assert harness.launchers.submitted == []
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ async def test_a_cancel_as_root_counts_unless_slurmctld_was_just_started(
     assert ended_at is not None
     harness.slurm.started = ended_at - started_before
     await settle(harness)
-    assert harness.agents.submitted == [job] * again
+    assert harness.launchers.submitted == [job] * again
     expected = JobState.QUEUED if again else JobState.ENDED
     assert (await harness.row(job)).state is expected
 
@@ -197,7 +197,7 @@ async def test_accounting_names_who_cancelled(harness: ReconcileHarness) -> None
     row = await harness.row(job)
     assert (row.state, row.outcome) == (JobState.STOPPING, None)
     await settle(harness)
-    assert harness.agents.submitted == [job]
+    assert harness.launchers.submitted == [job]
 
 
 async def test_a_home_that_cannot_be_read_delays_the_end_for_a_while(
@@ -205,7 +205,7 @@ async def test_a_home_that_cannot_be_read_delays_the_end_for_a_while(
 ) -> None:
     job = await added(harness)
     end(harness, job)
-    harness.agents.broken = True
+    harness.launchers.broken = True
     await settle(harness)
     assert (await harness.row(job)).state is JobState.STOPPING
     await settle(harness, PATIENCE + SECOND)
@@ -222,7 +222,7 @@ async def test_others_end_as_slurm_says(harness: ReconcileHarness, columns: dict
     await settle(harness)
     row = await harness.row(job)
     assert row.claim_check_since is None
-    assert harness.agents.submitted == []
+    assert harness.launchers.submitted == []
 
 
 async def test_a_job_that_slurm_requeues_is_left_to_slurm(
@@ -230,13 +230,13 @@ async def test_a_job_that_slurm_requeues_is_left_to_slurm(
 ) -> None:
     job = await added(harness)
     end(harness, job)
-    harness.agents.broken = True
+    harness.launchers.broken = True
     await settle(harness)
     harness.show(7, job, JobPhase.RUNNING)
     later: datetime = utcnow().replace(microsecond=0)
     harness.slurm.shown[7] = replace(harness.slurm.shown[7], submit_time=later)
-    harness.agents.broken = False
+    harness.launchers.broken = False
     await settle(harness)
     row = await harness.row(job)
     assert (row.state, row.job_id, row.claim_check_since) == (JobState.RUNNING, 7, None)
-    assert harness.agents.submitted == []
+    assert harness.launchers.submitted == []

@@ -67,7 +67,7 @@ async def test_jobs_are_listed_and_cancelled_by_number_and_by_id(
 async def with_log(jobs: JobPortal, data: bytes, state: JobState = JobState.ENDED) -> str:
     """Add a job of alice's with this log, and return its id."""
     (row_id,) = await jobs.rows(1, "alice", state=state)
-    jobs.agents.files[f"{row_id}/stdout.log"] = data
+    jobs.launchers.files[f"{row_id}/stdout.log"] = data
     return row_id
 
 

@@ -173,10 +173,10 @@ def played() -> Any:
     )
     slurm = SimpleNamespace(accounting_answers=_nothing, admin_level=_operator, config=_config)
     accounting_cache = SimpleNamespace(denied=False, runaways=())
-    agents = SimpleNamespace(answered_at=None, trouble=None, home_problems={})
+    launchers = SimpleNamespace(answered_at=None, trouble=None, home_problems={})
     return partial_context(
         watcher=watcher,
-        launchers=agents,
+        launchers=launchers,
         accounting=accounting_cache,
         slurm=slurm,
         is_serving=True,
@@ -302,13 +302,13 @@ async def test_the_launcher_that_could_not_be_started(portal: Portal, played: An
     (missing,) = await look(portal, Component.LAUNCHER)
     assert (missing.state, "No such file" in missing.message) == (ComponentState.FAILING, True)
     assert (await check_last_use(played)).state is ComponentState.UNKNOWN
-    agents: Any = played.launchers
-    agents.answered_at = utcnow()
+    launchers: Any = played.launchers
+    launchers.answered_at = utcnow()
     assert (await check_last_use(played)).state is ComponentState.OK
-    agents.trouble = (utcnow(), "sudo says no")
+    launchers.trouble = (utcnow(), "sudo says no")
     found = await check_last_use(played)
     assert (found.state, "Sudo says no." in found.text) == (ComponentState.FAILING, True)
-    agents.answered_at = utcnow()
+    launchers.answered_at = utcnow()
     assert (await check_last_use(played)).state is ComponentState.OK
 
 

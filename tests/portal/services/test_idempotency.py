@@ -42,8 +42,8 @@ async def job_portal(
 async def clean(job_portal: JobPortal) -> AsyncIterator[None]:
     """No session is left over, and launchers accept submissions."""
     yield
-    job_portal.agents.mood = "takes"
-    job_portal.agents.hung.clear()
+    job_portal.launchers.mood = "takes"
+    job_portal.launchers.hung.clear()
     for who in ("alice", "bob"):
         for session in await live(job_portal, who):
             await job_portal.ask("DELETE", f"/sessions/{session['id']}", who=who)
@@ -108,10 +108,10 @@ async def test_another_user_and_a_job_have_keys_of_their_own(job_portal: JobPort
 async def test_after_a_refusal_the_key_is_free(
     job_portal: JobPortal, mood: Any, status: int
 ) -> None:
-    job_portal.agents.mood = mood
+    job_portal.launchers.mood = mood
     refused = await start(job_portal, f"k5 {mood}")
     assert refused.status == status
-    job_portal.agents.mood = "takes"
+    job_portal.launchers.mood = "takes"
     taken = await start(job_portal, f"k5 {mood}")
     assert taken.status == 201
     assert [session["id"] for session in await live(job_portal)] == [taken.body["id"]]
@@ -125,15 +125,15 @@ async def test_one_that_is_none(job_portal: JobPortal, key: str) -> None:
 
 @pytest.mark.parametrize("then", ["takes", "refuses"])
 async def test_who_asks_again_waits_for_a_slow_slurm(job_portal: JobPortal, then: Any) -> None:
-    job_portal.agents.go_on.clear()
-    job_portal.agents.mood = "hangs"
+    job_portal.launchers.go_on.clear()
+    job_portal.launchers.mood = "hangs"
     asked = [asyncio.create_task(start(job_portal, f"slow {then}")) for _ in range(3)]
     try:
-        await until(lambda: job_portal.agents.hung, "a launcher hangs")
+        await until(lambda: job_portal.launchers.hung, "a launcher hangs")
         assert (await job_portal.ask("GET", "/me")).status == 200, "other requests are answered"
     finally:
-        job_portal.agents.mood = then
-        job_portal.agents.go_on.set()
+        job_portal.launchers.mood = then
+        job_portal.launchers.go_on.set()
     found = await asyncio.gather(*asked)
     if then == "takes":
         assert {answer.status for answer in found} == {201}
@@ -144,15 +144,15 @@ async def test_who_asks_again_waits_for_a_slow_slurm(job_portal: JobPortal, then
 
 
 async def test_who_gave_up_has_started_it(job_portal: JobPortal) -> None:
-    job_portal.agents.go_on.clear()
-    job_portal.agents.mood = "hangs"
+    job_portal.launchers.go_on.clear()
+    job_portal.launchers.mood = "hangs"
     given_up = asyncio.create_task(start(job_portal, "k6"))
     try:
-        await until(lambda: job_portal.agents.hung, "a launcher hangs")
+        await until(lambda: job_portal.launchers.hung, "a launcher hangs")
         given_up.cancel()
         again = asyncio.create_task(start(job_portal, "k6"))
     finally:
-        job_portal.agents.go_on.set()
+        job_portal.launchers.go_on.set()
     assert (await again).status == 201
     assert len(await live(job_portal)) == 1
 
@@ -178,7 +178,7 @@ async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
 
     monkeypatch.setattr(service, "_insert", slow_insert)
     monkeypatch.setattr(IdempotentRequest, "earlier", seen_earlier)
-    job_portal.agents.mood = "refuses"
+    job_portal.launchers.mood = "refuses"
     body = {**SMALL, "script": "true"} if service is jobs else SMALL
     key = f"k9 {path}"
     first = asyncio.create_task(job_portal.ask("POST", path, body, key=key))
@@ -203,20 +203,20 @@ async def test_row_read_just_before_its_refusal_is_not_returned(
         row = await earlier(*args)
         if row is not None and not held:
             held.append(row.id)
-            job_portal.agents.mood = "refuses"
-            job_portal.agents.go_on.set()
+            job_portal.launchers.mood = "refuses"
+            job_portal.launchers.go_on.set()
             await until(lambda: row.id not in job_portal.context.submitting, "the submission ends")
-            job_portal.agents.mood = then
+            job_portal.launchers.mood = then
         return row
 
     monkeypatch.setattr(IdempotentRequest, "earlier", read_too_early)
-    job_portal.agents.go_on.clear()
-    job_portal.agents.mood = "hangs"
+    job_portal.launchers.go_on.clear()
+    job_portal.launchers.mood = "hangs"
     body = {**SMALL, "script": "true"} if path == "/jobs" else SMALL
     key = f"k13 {path} {then}"
     first = asyncio.create_task(job_portal.ask("POST", path, body, key=key))
     async with asyncio.timeout(PATIENCE_S):
-        while not job_portal.agents.hung:
+        while not job_portal.launchers.hung:
             await asyncio.sleep(0.01)
         again = await job_portal.ask("POST", path, body, key=key)
         assert (await first).status == 422
@@ -300,17 +300,17 @@ async def test_a_setup_started_twice_is_started_once(job_portal: JobPortal) -> N
 
 async def test_a_portal_that_ends_leaves_no_submission_behind(job_portal: JobPortal) -> None:
     """Its row stays unchanged, for the next portal's loop."""
-    job_portal.agents.go_on.clear()
-    job_portal.agents.mood = "hangs"
+    job_portal.launchers.go_on.clear()
+    job_portal.launchers.mood = "hangs"
     asked = asyncio.create_task(start(job_portal, "k11"))
     try:
-        await until(lambda: job_portal.agents.hung, "a launcher hangs")
+        await until(lambda: job_portal.launchers.hung, "a launcher hangs")
         (task,) = job_portal.context.submitting.values()
         await idempotency.close(job_portal.context)
         assert task.done()
         assert job_portal.context.submitting == {}
     finally:
-        job_portal.agents.go_on.set()
+        job_portal.launchers.go_on.set()
     assert (await asked).body["state"] == "submitting"
 
 
@@ -346,15 +346,15 @@ async def test_a_slow_database_does_not_use_up_the_time_for_an_answer(
 
     monkeypatch.setattr(jobs, "_insert", slow_insert)
     monkeypatch.setattr(jobs, "ANSWER_WITHIN_S", 0.05)
-    job_portal.agents.go_on.clear()
-    job_portal.agents.mood = "hangs"
+    job_portal.launchers.go_on.clear()
+    job_portal.launchers.mood = "hangs"
     try:
         answer = await job_portal.submit(key="k15")
         assert (answer.status, answer.body["state"]) == (201, "submitting")
         (submission,) = job_portal.context.submitting.values()
     finally:
-        job_portal.agents.mood = "takes"
-        job_portal.agents.go_on.set()
+        job_portal.launchers.mood = "takes"
+        job_portal.launchers.go_on.set()
     assert await submission is None
     again = await job_portal.submit(key="k15")
     assert (again.body["id"], again.body["state"]) == (answer.body["id"], "queued")

@@ -163,7 +163,7 @@ async def test_runs_beside_each_other_with_what_they_logged_last(job_portal: Job
     (one,) = await job_portal.rows(1, "alice", parameters={"lr": 0.1}, **columns)
     (two,) = await job_portal.rows(1, "alice", **columns | {"logdir": "/logs/b"})
     (never,) = await job_portal.rows(1, "alice")
-    job_portal.agents.logged.update({"/logs/a": {"loss": 0.5, "worst": None}})
+    job_portal.launchers.logged.update({"/logs/a": {"loss": 0.5, "worst": None}})
     answer = await job_portal.ask("GET", f"/jobs/compare?id={two}&id={one}&id={never}&id={one}")
     found = answer.body["items"]
     assert [item["job"]["id"] for item in found] == [two, one, never]
@@ -177,7 +177,7 @@ async def test_unreadable_metrics_are_reported_beside_known_ones(
 ) -> None:
     (one,) = await job_portal.rows(1, "alice", logdir="/logs/a", started_at=utcnow())
     (never,) = await job_portal.rows(1, "alice")
-    monkeypatch.setattr(job_portal.agents, "trouble_reading", LauncherUnavailable("It is away."))
+    monkeypatch.setattr(job_portal.launchers, "trouble_reading", LauncherUnavailable("It is away."))
     answer = await job_portal.ask("GET", f"/jobs/compare?id={one}&id={never}")
     first, second = answer.body["items"]
     assert first["metrics"] is None
@@ -212,7 +212,7 @@ async def measured(job_portal: JobPortal, who: str, figures: Any, **columns: Any
     made = new_id()
     folder = f"/home/{who}/portal/runs/it-s-fast-{made[:8]}"
     if figures is not None:
-        job_portal.agents.files[f"{folder}/results.json"] = json.dumps(ready).encode()
+        job_portal.launchers.files[f"{folder}/results.json"] = json.dumps(ready).encode()
     await job_portal.rows(1, who, id=made, **given)
     return made
 
@@ -286,12 +286,12 @@ async def test_a_run_that_left_nothing_is_done_with_and_one_that_cant_be_read_is
     (done,) = await runs(job_portal, "carol", empty)
     assert done["figures"] == []
     monkeypatch.setattr("portal.services.benchmarks.reading.RETRY_S", 0.1)
-    monkeypatch.setattr(job_portal.agents, "trouble_reading", LauncherUnavailable("It is away."))
+    monkeypatch.setattr(job_portal.launchers, "trouble_reading", LauncherUnavailable("It is away."))
     late = await measured(job_portal, "carol", [["fp32", 64, 3.0]])
     await asyncio.sleep(0)
-    monkeypatch.setattr(job_portal.agents, "trouble_reading", None)
+    monkeypatch.setattr(job_portal.launchers, "trouble_reading", None)
     assert (await runs(job_portal, "carol", late))[0]["figures"][0]["value"] == 3.0
-    monkeypatch.setattr(job_portal.agents, "trouble_reading", PathRefused("This is not a file."))
+    monkeypatch.setattr(job_portal.launchers, "trouble_reading", PathRefused("This is not a file."))
     refused = await measured(job_portal, "carol", [["fp32", 64, 3.0]])
     assert (await runs(job_portal, "carol", refused))[0]["figures"] == []
 

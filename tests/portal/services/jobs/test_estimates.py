@@ -43,8 +43,8 @@ def job_portal(shared: JobPortal) -> Iterator[JobPortal]:
     kept = shared.context.forecasts
     for entries in (kept._answers, kept._of_user._events, kept._in_total._events):
         entries.clear()
-    shared.agents.forecasts.clear()
-    shared.agents.starts.clear()
+    shared.launchers.forecasts.clear()
+    shared.launchers.starts.clear()
     yield shared
     shared.slurm.shown.clear()
 
@@ -56,7 +56,7 @@ async def estimate(job_portal: JobPortal, who: str = "alice", **resources: Any) 
 
 
 async def test_cheaper_ways_that_start_earlier_the_earliest_first(job_portal: JobPortal) -> None:
-    job_portal.agents.starts = {
+    job_portal.launchers.starts = {
         ("gpu", 4): NOW + 5 * HOUR,
         ("gpu", 2): NOW + 2 * HOUR,
         ("gpu", 4, 60): NOW + HOUR,
@@ -71,11 +71,11 @@ async def test_cheaper_ways_that_start_earlier_the_earliest_first(job_portal: Jo
     assert [title for title, _ in shown] == ["At most 1 hour", "2 GPUs instead of 4"]
     assert [at for _, at in shown] == sorted(at for _, at in shown)
     assert found["alternatives"][1]["resources"]["gpus"] == 2
-    assert all(asked.partition == "gpu" for asked in job_portal.agents.forecasts)
+    assert all(asked.partition == "gpu" for asked in job_portal.launchers.forecasts)
 
 
 async def test_another_partition_with_its_own_time_limit(job_portal: JobPortal) -> None:
-    job_portal.agents.starts = {("gpu", 0): NOW + 5 * HOUR, ("cpu", 0): NOW + HOUR}
+    job_portal.launchers.starts = {("gpu", 0): NOW + 5 * HOUR, ("cpu", 0): NOW + HOUR}
     found = await estimate(job_portal, partition="gpu", time_limit_minutes=2880)
     (other,) = [o for o in found["alternatives"] if o["resources"]["partition"] == "cpu"]
     assert other["title"] == "Partition cpu, at most 1 day"
@@ -93,15 +93,15 @@ async def test_another_partition_with_its_own_time_limit(job_portal: JobPortal) 
 async def test_what_is_no_better_is_no_alternative(
     job_portal: JobPortal, two: Any, why: str
 ) -> None:
-    job_portal.agents.starts = {("gpu", 4): NOW + 5 * HOUR, ("gpu", 2): two}
+    job_portal.launchers.starts = {("gpu", 4): NOW + 5 * HOUR, ("gpu", 2): two}
     assert (await estimate(job_portal, **BIG))["alternatives"] == [], why
 
 
 async def test_what_starts_now_needs_none(job_portal: JobPortal) -> None:
-    job_portal.agents.starts = {("gpu", 4): NOW}
+    job_portal.launchers.starts = {("gpu", 4): NOW}
     found = await estimate(job_portal, **BIG)
     assert (found["seconds"], found["certain"], found["alternatives"]) == (0, True, [])
-    assert len(job_portal.agents.forecasts) == 1
+    assert len(job_portal.launchers.forecasts) == 1
 
 
 @pytest.mark.parametrize("forecast", [None, Rejected("no-such-node", "No node has that.")])
@@ -110,7 +110,7 @@ async def test_slurm_without_a_start_time_gives_the_reason(
 ) -> None:
     """Its forecast rejects nodes that are reserved before the job would end, although the job
     may wait for them."""
-    job_portal.agents.starts = {("gpu", 4): forecast}
+    job_portal.launchers.starts = {("gpu", 4): forecast}
     found = await estimate(job_portal, **BIG)
     assert (found["start_at"], found["seconds"], found["certain"]) == (None, None, False)
     assert found["note"] == "Slurm can't estimate when this would start."
@@ -134,7 +134,7 @@ async def test_limits_that_the_forecast_can_not_see(
     waiting = JobInfo(7, "alice", "x", JobPhase.QUEUED, "PENDING", account="research")
     job_portal.slurm.shown[7] = replace(waiting, **job)
     await job_portal.context.watcher.refresh()
-    job_portal.agents.starts = {("gpu", 4): NOW}
+    job_portal.launchers.starts = {("gpu", 4): NOW}
     found = await estimate(job_portal, **BIG)
     assert ("limit" in found["note"], found["certain"]) == (seen, not seen)
     assert (job["reason"] in found["note"]) is seen
@@ -153,7 +153,7 @@ async def test_missing_forecast_suggests_submitting_anyway(
     async def fails(*_: object) -> None:
         raise fault
 
-    monkeypatch.setattr(job_portal.agents, "forecast", fails)
+    monkeypatch.setattr(job_portal.launchers, "forecast", fails)
     answer = await job_portal.ask("POST", "/estimates", {"resources": BIG})
     assert (answer.status, answer.slug) == (503, slug)
     assert words in answer.body["detail"]
@@ -161,21 +161,23 @@ async def test_missing_forecast_suggests_submitting_anyway(
 
 
 async def test_an_answer_is_kept_and_is_its_owners(job_portal: JobPortal) -> None:
-    job_portal.agents.starts = {("gpu", 4): NOW}
+    job_portal.launchers.starts = {("gpu", 4): NOW}
     for _ in range(3):
         await estimate(job_portal, **BIG)
-    assert len(job_portal.agents.forecasts) == 1
+    assert len(job_portal.launchers.forecasts) == 1
     await estimate(job_portal, who="bob", **BIG)
-    assert len(job_portal.agents.forecasts) == 2
+    assert len(job_portal.launchers.forecasts) == 2
 
 
 async def test_a_refusal_is_kept_too(job_portal: JobPortal) -> None:
-    job_portal.agents.starts = {("gpu", 4): Rejected("invalid-account", "No.", "Choose another.")}
+    job_portal.launchers.starts = {
+        ("gpu", 4): Rejected("invalid-account", "No.", "Choose another.")
+    }
     for _ in range(3):
         answer = await job_portal.ask("POST", "/estimates", {"resources": BIG})
         assert (answer.status, answer.slug) == (422, "slurm-rejected")
         assert answer.body["errors"][0]["field"] == "resources.account"
-    assert len(job_portal.agents.forecasts) == 1
+    assert len(job_portal.launchers.forecasts) == 1
 
 
 async def test_questions_are_counted_for_each_user_and_for_all(job_portal: JobPortal) -> None:
@@ -196,12 +198,12 @@ async def test_questions_are_counted_for_each_user_and_for_all(job_portal: JobPo
 
 
 async def test_alternatives_are_asked_for_as_far_as_the_count_allows(job_portal: JobPortal) -> None:
-    job_portal.agents.starts = {("gpu", 4): NOW + 5 * HOUR, ("gpu", 2): NOW}
+    job_portal.launchers.starts = {("gpu", 4): NOW + 5 * HOUR, ("gpu", 2): NOW}
     for _ in range(forecasts.PER_USER - 1):
         job_portal.context.forecasts.count("alice")
     found = await estimate(job_portal, **BIG)
     assert (found["seconds"] > 0, found["alternatives"]) == (True, [])
-    assert len(job_portal.agents.forecasts) == 1
+    assert len(job_portal.launchers.forecasts) == 1
 
 
 async def test_resources_of_a_submitted_job_can_be_estimated(job_portal: JobPortal) -> None:
@@ -213,7 +215,7 @@ async def test_resources_of_a_submitted_job_can_be_estimated(job_portal: JobPort
 
 async def test_several_choices_are_estimated_in_one_request(job_portal: JobPortal) -> None:
     """A refused choice is unknown; an equal one is asked once."""
-    job_portal.agents.starts = {("gpu", 4): NOW + 5 * HOUR, ("gpu", 1): NOW}
+    job_portal.launchers.starts = {("gpu", 4): NOW + 5 * HOUR, ("gpu", 1): NOW}
     choices = [BIG, {**BIG, "gpus": 1}, {"partition": "nowhere"}, BIG]
     answer = await job_portal.ask("POST", "/estimates/choices", {"choices": choices})
     assert answer.status == 200, answer
@@ -222,11 +224,11 @@ async def test_several_choices_are_estimated_in_one_request(job_portal: JobPorta
     assert one["seconds"] == 0
     assert refused == {"start_at": None, "seconds": None}
     assert again["start_at"] == many["start_at"]
-    assert len(job_portal.agents.forecasts) == 2
+    assert len(job_portal.launchers.forecasts) == 2
 
 
 async def test_choices_beyond_the_rate_limit_are_unknown(job_portal: JobPortal) -> None:
-    job_portal.agents.starts = {("gpu", 1): NOW}
+    job_portal.launchers.starts = {("gpu", 1): NOW}
     for _ in range(forecasts.PER_USER - forecasts.FOR_CHOSEN):
         job_portal.context.forecasts.count("alice")
     answer = await job_portal.ask("POST", "/estimates/choices", {"choices": [BIG]})

@@ -35,7 +35,7 @@ async def shared(
 @pytest.fixture
 def job_portal(shared: JobPortal) -> Iterator[JobPortal]:
     yield shared
-    shared.agents.mood, shared.slurm.away = "takes", False
+    shared.launchers.mood, shared.slurm.away = "takes", False
 
 
 async def test_what_is_submitted_is_what_was_asked_for(job_portal: JobPortal) -> None:
@@ -43,7 +43,7 @@ async def test_what_is_submitted_is_what_was_asked_for(job_portal: JobPortal) ->
         script="echo hello", name="my job",
         resources={"partition": "gpu", "gpus": 2, "time_limit_minutes": 30},
     )  # fmt: skip
-    username, spec, files = job_portal.agents.submitted[-1]
+    username, spec, files = job_portal.launchers.submitted[-1]
     assert (username, spec.uuid, spec.name) == ("alice", job["id"], "my job")
     assert (spec.resources.partition, spec.resources.gpus) == ("gpu", 2)
     assert files["job"].rstrip() == "echo hello"
@@ -67,7 +67,7 @@ async def test_hostile_text_reaches_the_script_as_one_word(
 ) -> None:
     value: Any = HOSTILE if parameter == "text" else [HOSTILE, "b"]
     job = await job_portal.job(template="every-kind", parameters={parameter: value})
-    assert quote(HOSTILE) in job_portal.agents.submitted[-1][1].script
+    assert quote(HOSTILE) in job_portal.launchers.submitted[-1][1].script
     assert job["parameters"][parameter] == value
     again = await job_portal.ask(
         "POST", "/templates/every-kind/render", {"parameters": job["parameters"]}
@@ -89,13 +89,13 @@ async def test_hostile_text_reaches_the_script_as_one_word(
 async def test_a_parameter_of_the_wrong_kind_is_named(
     job_portal: JobPortal, parameters: dict[str, Any], field: str
 ) -> None:
-    before = len(job_portal.agents.submitted)
+    before = len(job_portal.launchers.submitted)
     answer = await job_portal.submit(template="every-kind", parameters=parameters)
     assert (answer.status, answer.slug) == (422, "invalid-input")
     (error,) = answer.body["errors"]
     assert error["field"] == f"parameters.{field}"
     assert len(error["message"]) > 10
-    assert len(job_portal.agents.submitted) == before
+    assert len(job_portal.launchers.submitted) == before
 
 
 async def test_a_folder_below_ones_home_can_be_written_with_a_tilde(job_portal: JobPortal) -> None:
@@ -156,11 +156,11 @@ class TestKeys:
     """The same request under the same key is one job, however often it is sent."""
 
     async def test_the_same_again(self, job_portal: JobPortal) -> None:
-        before = len(job_portal.agents.submitted)
+        before = len(job_portal.launchers.submitted)
         found = await asyncio.gather(*(job_portal.submit(key="k1") for _ in range(8)))
         assert {answer.status for answer in found} == {201}
         assert len({answer.body["id"] for answer in found}) == 1
-        assert len(job_portal.agents.submitted) == before + 1
+        assert len(job_portal.launchers.submitted) == before + 1
 
     async def test_reused_key_with_other_request_is_refused(self, job_portal: JobPortal) -> None:
         await job_portal.job(key="k2")
@@ -172,9 +172,9 @@ class TestKeys:
         assert mine["id"] != theirs["id"]
 
     async def test_after_a_refusal_the_key_is_free(self, job_portal: JobPortal) -> None:
-        job_portal.agents.mood = "refuses"
+        job_portal.launchers.mood = "refuses"
         assert (await job_portal.submit(key="k4")).status == 422
-        job_portal.agents.mood = "takes"
+        job_portal.launchers.mood = "takes"
         assert (await job_portal.submit(key="k4")).status == 201
 
     @pytest.mark.parametrize("key", ["", "x" * 201])
@@ -187,7 +187,7 @@ class TestKeys:
 
 
 async def test_what_slurm_refuses_leaves_nothing(job_portal: JobPortal) -> None:
-    job_portal.agents.mood = "refuses"
+    job_portal.launchers.mood = "refuses"
     answer = await job_portal.submit(name="refused")
     assert (answer.status, answer.slug) == (422, "slurm-rejected")
     assert answer.body["errors"][0]["field"] == "resources.account"
@@ -195,7 +195,7 @@ async def test_what_slurm_refuses_leaves_nothing(job_portal: JobPortal) -> None:
 
 
 async def test_refused_account_is_named(job_portal: JobPortal) -> None:
-    job_portal.agents.mood = "refuses"
+    job_portal.launchers.mood = "refuses"
     answer = await job_portal.submit(resources={"account": "teaching", "partition": "cpu"})
     (error,) = answer.body["errors"]
     assert error["field"] == "resources.account"
@@ -203,7 +203,7 @@ async def test_refused_account_is_named(job_portal: JobPortal) -> None:
 
 
 async def test_user_without_slurm_account_gets_reason(job_portal: JobPortal) -> None:
-    job_portal.agents.mood = "refuses"
+    job_portal.launchers.mood = "refuses"
     await job_portal.context.accounting.refresh()
     first = job_portal.accounting.rows
     job_portal.accounting.rows = {place: row for place, row in first.items() if place[1] != "alice"}
@@ -219,16 +219,16 @@ async def test_user_without_slurm_account_gets_reason(job_portal: JobPortal) -> 
 
 
 async def test_without_a_home_nothing_is_submitted(job_portal: JobPortal) -> None:
-    job_portal.agents.mood = "no home"
+    job_portal.launchers.mood = "no home"
     answer = await job_portal.submit(name="homeless")
     assert (answer.status, answer.slug) == (409, "home-unavailable")
     assert "home" in answer.body["detail"]
-    job_portal.agents.mood = "takes"
+    job_portal.launchers.mood = "takes"
     assert (await job_portal.ask("GET", "/jobs?q=homeless")).body["items"] == []
 
 
 async def test_while_slurm_is_silent_it_is_kept_and_can_be_cancelled(job_portal: JobPortal) -> None:
-    job_portal.agents.mood, job_portal.slurm.away = "silent", True
+    job_portal.launchers.mood, job_portal.slurm.away = "silent", True
     job = await job_portal.job()
     assert (job["state"], job["job_id"]) == ("submitting", None)
     assert "Slurm is not responding" in job["reason"]
@@ -236,19 +236,19 @@ async def test_while_slurm_is_silent_it_is_kept_and_can_be_cancelled(job_portal:
     assert (asked.body["state"], asked.body["reason"]) == ("stopping", None)
     ended = await job_portal.settled(job["id"], "ended")
     assert (ended["outcome"], ended["reason"]) == ("cancelled", None)
-    assert job["id"] in job_portal.agents.withdrawn
+    assert job["id"] in job_portal.launchers.withdrawn
 
 
 async def test_a_slow_slurm_is_waited_for_by_all_who_ask(job_portal: JobPortal) -> None:
-    job_portal.agents.go_on.clear()
-    job_portal.agents.hung.clear()
-    job_portal.agents.mood = "hangs"
+    job_portal.launchers.go_on.clear()
+    job_portal.launchers.hung.clear()
+    job_portal.launchers.mood = "hangs"
     asked = [asyncio.create_task(job_portal.submit(key="slow", script="slow")) for _ in range(3)]
     try:
-        await until(lambda: job_portal.agents.hung, "a launcher hangs")
+        await until(lambda: job_portal.launchers.hung, "a launcher hangs")
         assert (await job_portal.ask("GET", "/me")).status == 200, "other requests are answered"
     finally:
-        job_portal.agents.go_on.set()
+        job_portal.launchers.go_on.set()
     found = await asyncio.gather(*asked)
     assert [answer.status for answer in found] == [201] * 3
     assert len({answer.body["id"] for answer in found}) == 1

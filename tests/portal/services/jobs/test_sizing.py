@@ -101,7 +101,7 @@ async def test_there_is_none_for_a_template_that_is_not_there(job_portal: JobPor
 async def test_a_log_can_be_saved_whole(job_portal: JobPortal) -> None:
     job = await job_portal.job(name="ünï 1")
     printed = bytes(range(256)) * (3 * CHUNK // 256) + b"the end"
-    job_portal.agents.files[f"{job['id']}/stdout.log"] = printed
+    job_portal.launchers.files[f"{job['id']}/stdout.log"] = printed
     path = f"/jobs/{job['id']}/log/download"
     alice = job_portal.users["alice"]
     async with alice.http.get(f"/api/v1{path}") as answer:
@@ -118,7 +118,7 @@ async def test_a_log_can_be_saved_whole(job_portal: JobPortal) -> None:
 
 async def test_a_log_is_read_backwards_piece_by_piece(job_portal: JobPortal) -> None:
     job = await job_portal.job()
-    job_portal.agents.files[f"{job['id']}/stdout.log"] = "aé\nbc\n".encode()
+    job_portal.launchers.files[f"{job['id']}/stdout.log"] = "aé\nbc\n".encode()
     path = f"/jobs/{job['id']}/log"
     piece = await asked(job_portal, f"{path}?offset=1&limit=2")
     assert (piece["text"], piece["next_offset"], piece["size"]) == ("é", 3, 7)

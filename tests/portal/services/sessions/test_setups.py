@@ -203,7 +203,7 @@ def saves(job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch) -> list[dict[s
         asked.append({"username": username, "op": op, **fields})
         return {}
 
-    monkeypatch.setattr(job_portal.agents, "call", call, raising=False)
+    monkeypatch.setattr(job_portal.launchers, "call", call, raising=False)
     return asked
 
 
@@ -235,7 +235,7 @@ async def test_one_that_is_there_is_opened_as_it_is(
     async def there(*_: Any, **__: Any) -> None:
         raise FileProblem("exists", "“python3.ipynb” already exists.", {})
 
-    monkeypatch.setattr(job_portal.agents, "call", there)
+    monkeypatch.setattr(job_portal.launchers, "call", there)
     started = await start(job_portal, "python3.ipynb")
     assert started.body["opens"] == "lab/tree/python3.ipynb"
     assert not saves
@@ -248,13 +248,13 @@ async def test_one_that_cannot_be_written_starts_nothing(
     async def full(*_: Any, **__: Any) -> None:
         raise FileProblem("quota", "Your quota is used up.", {})
 
-    monkeypatch.setattr(job_portal.agents, "call", full)
-    before = len(job_portal.agents.submitted)
+    monkeypatch.setattr(job_portal.launchers, "call", full)
+    before = len(job_portal.launchers.submitted)
     refused = await start(job_portal, "python3.ipynb")
     (error,) = refused.body["errors"]
     assert (refused.status, error["field"]) == (422, "starter")
     assert error["message"].endswith("home directory. Your quota is used up.")
-    assert len(job_portal.agents.submitted) == before
+    assert len(job_portal.launchers.submitted) == before
     assert not saves
 
 

@@ -14,7 +14,7 @@ from portal.db import Database, utcnow
 from portal.models import JobState, Session, User
 from portal.services.sessions import tidying
 from portal.services.sessions.tidying import KEPT, tidy_removed
-from tests.portal.job_portal import FakeAgents, FakeSlurm
+from tests.portal.job_portal import FakeLaunchers, FakeSlurm
 from tests.servers.databases import database_of
 
 pytestmark = pytest.mark.anyio
@@ -30,8 +30,8 @@ async def context(tmp_path: Path) -> AsyncIterator[Any]:
     """A context in which bob's home can't be opened."""
     database = Database(database_of(tmp_path))
     await database.migrate()
-    agents = FakeAgents(FakeSlurm(), without_home={"bob"})
-    yield SimpleNamespace(db=database, launchers=agents)
+    launchers = FakeLaunchers(FakeSlurm(), without_home={"bob"})
+    yield SimpleNamespace(db=database, launchers=launchers)
     await database.close()
 
 
@@ -55,7 +55,7 @@ async def add(context: Any, removals: Mapping[str, Removal]) -> dict[str, str]:
 
 
 async def test_folders_of_sessions_removed_long_ago_are_deleted_once(context: Any) -> None:
-    agents = context.launchers
+    launchers = context.launchers
     now = utcnow()
     due = now - KEPT - A_DAY
     removals: dict[str, Removal] = {
@@ -68,10 +68,10 @@ async def test_folders_of_sessions_removed_long_ago_are_deleted_once(context: An
     ids = await add(context, removals)
     for _ in range(2):
         await tidy_removed(context, now)
-        assert agents.forgotten == [ids["due"]]
-    agents.without_home.clear()
+        assert launchers.forgotten == [ids["due"]]
+    launchers.without_home.clear()
     await tidy_removed(context, now)
-    assert agents.forgotten == [ids["due"], ids["without home"]]
+    assert launchers.forgotten == [ids["due"], ids["without home"]]
 
 
 async def test_homes_that_fail_keep_no_other_folder_waiting(

@@ -25,7 +25,7 @@ from portal.models import (
 )
 from portal.services.slurm import job_retention
 from portal.services.slurm.job_retention import delete_expired
-from tests.portal.job_portal import FakeAgents, FakeSlurm
+from tests.portal.job_portal import FakeLaunchers, FakeSlurm
 from tests.servers.databases import database_of
 
 pytestmark = pytest.mark.anyio
@@ -39,12 +39,12 @@ async def context(tmp_path: Path) -> AsyncIterator[Any]:
     """A context in which bob's home can't be opened."""
     database = Database(database_of(tmp_path))
     await database.migrate()
-    agents = FakeAgents(FakeSlurm(), without_home={"bob"})
+    launchers = FakeLaunchers(FakeSlurm(), without_home={"bob"})
     settings = SimpleNamespace(job_retention_days=DAYS)
     async with database.session() as db:
         db.add_all([User(username="alice"), User(username="bob")])
         await db.commit()
-    yield SimpleNamespace(db=database, launchers=agents, settings=settings)
+    yield SimpleNamespace(db=database, launchers=launchers, settings=settings)
     await database.close()
 
 

@@ -26,7 +26,7 @@ async def test_both_copies_of_a_session_have_a_valid_secret(
         secrets = []
         for _ in range(2):
             await launch.submit_session(context, row)
-            _, _, files = portal.job_portal.agents.submitted[-1]
+            _, _, files = portal.job_portal.launchers.submitted[-1]
             secrets.append(json.loads(files["config.json"])["secret"])
         async with context.db.session() as db:
             row = await db.get_one(Session, portal.session_id)

@@ -118,14 +118,14 @@ async def test_one_that_waits_in_the_queue_with_a_job_of_its_own_is_not_homeless
 async def test_a_folder_is_named_from_its_owners_home(
     database: Database, make_context: MakeParts
 ) -> None:
-    class Agents:
+    class HomeLaunchers:
         async def info(self, username: str) -> UserInfo:
             return UserInfo(username, 20001, 20001, f"/home/{username}", "/bin/bash")
 
         async def folder_exists(self, username: str, path: str) -> bool:
             return (username, path) == ("alice", "/home/alice/runs")
 
-    context = dataclasses.replace(make_context(), launchers=cast(Any, Agents()))
+    context = dataclasses.replace(make_context(), launchers=cast(Any, HomeLaunchers()))
     before = await board_in(database, JobState.ENDED)
     found = await tensorboards.request_start(context, before.parent, before.user, "~/runs")
     assert found.logdir == "/home/alice/runs"

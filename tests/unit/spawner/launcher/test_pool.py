@@ -28,7 +28,7 @@ from spawner.errors import (
     Unreachable,
 )
 from spawner.launcher import connection
-from spawner.launcher import pool as agent
+from spawner.launcher import pool as pool_module
 from spawner.launcher.file_pool import FileProcessPool
 from spawner.launcher.installed import files_edition
 from spawner.launcher.pool import LauncherPool
@@ -227,15 +227,15 @@ async def test_never_greets(sudo: Sudo, monkeypatch: pytest.MonkeyPatch) -> None
 async def test_those_that_never_answer_are_left_but_not_without_end(
     sudo: Sudo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent, "GRACE_S", 0.1)
+    monkeypatch.setattr(pool_module, "GRACE_S", 0.1)
     pool = sudo.create_pool(IGNORES_ITS_END)
-    for _ in range(agent.MAX_ABANDONED):
+    for _ in range(pool_module.MAX_ABANDONED):
         await pool.info("alice")  # it has started, however long that takes
         with pytest.raises(LauncherUnavailable, match="is not responding"):
             await pool.call("alice", "ping", timeout_s=0.1)
     with pytest.raises(LauncherUnavailable, match="neither are programs"):
         await pool.call("alice", "ping", timeout_s=0.1)
-    assert len(sudo.starts()) == agent.MAX_ABANDONED
+    assert len(sudo.starts()) == pool_module.MAX_ABANDONED
     for left in pool._abandoned:
         left._process.kill()
 
@@ -270,7 +270,7 @@ async def test_a_launcher_that_never_stops_talking_loses_its_output(
 async def test_closing_leaves_no_pipe_of_a_launcher_that_does_not_end(
     sudo: Sudo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent, "CLOSE_S", 0.1)
+    monkeypatch.setattr(pool_module, "CLOSE_S", 0.1)
     pool = sudo.create_pool(IGNORES_ITS_END)
     await pool.info("alice")
     (channel,) = pool._channels.values()
@@ -283,7 +283,7 @@ async def test_a_launcher_of_root_loses_its_pipes_too(
     sudo: Sudo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The portal's account may not kill it."""
-    monkeypatch.setattr(agent, "CLOSE_S", 0.1)
+    monkeypatch.setattr(pool_module, "CLOSE_S", 0.1)
     pool = sudo.create_pool(IGNORES_ITS_END)
     await pool.info("alice")
     (channel,) = pool._channels.values()

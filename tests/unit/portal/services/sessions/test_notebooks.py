@@ -96,8 +96,8 @@ class TestFilesProgram:
             found(tmp_path / "gone")
 
 
-class Agents:
-    """A launcher with this response or failure."""
+class FakeFilePool:
+    """Files programs with this response or failure."""
 
     def __init__(self, answer: dict[str, Any] | SpawnerError) -> None:
         self.answer = answer
@@ -119,7 +119,7 @@ class TestPortal:
         for name in ("python3", "r"):
             (images / f"{name}.sif").touch()
         catalog = Catalog.load(image_dir=images)
-        return cast(AppContext, SimpleNamespace(catalog=catalog, file_pool=Agents(answer)))
+        return cast(AppContext, SimpleNamespace(catalog=catalog, file_pool=FakeFilePool(answer)))
 
     async def test_a_notebook_runs_where_its_kernel_is_or_in_the_session_s_own(
         self, tmp_path: Path, session: Session
