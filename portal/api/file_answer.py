@@ -112,7 +112,7 @@ def last_modified(modified_at: datetime) -> str:
 
 
 class Streamed(Response):
-    """A response that sends pieces as they arrive, and closes `held` in any case.
+    """A response that sends pieces as they arrive, and closes `resources` in any case.
 
     It ends early, and the connection with it, when the browser disconnects, when `still_open`
     returns false, or when the launcher fails: then the client cannot mistake the received part for
@@ -122,7 +122,7 @@ class Streamed(Response):
     def __init__(
         self,
         pieces: AsyncGenerator[bytes] | None,
-        held: AsyncExitStack,
+        resources: AsyncExitStack,
         still_open: proxy.Allowed,
         *,
         status_code: int,
@@ -132,7 +132,7 @@ class Streamed(Response):
         if "Content-Length" not in headers:
             del self.headers["content-length"]
         self.headers.update(headers)
-        self._pieces, self._held, self._still_open = pieces, held, still_open
+        self._pieces, self._resources, self._still_open = pieces, resources, still_open
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -144,19 +144,19 @@ class Streamed(Response):
         except SpawnerError as error:
             log.info("a download ended early", cause=error.message[:300])
         finally:
-            await self._held.aclose()
+            await self._resources.aclose()
 
 
 def attachment(
     first: bytes,
     rest: AsyncGenerator[bytes],
-    held: AsyncExitStack,
+    resources: AsyncExitStack,
     still_open: proxy.Allowed,
     name: str,
 ) -> Streamed:
     """Return a download of unknown length; `first` was read before, so that errors are answered."""
     headers = {**CONFINED, "Content-Type": OCTETS, "Content-Disposition": disposition(name)}
-    return Streamed(_prepend(first, rest), held, still_open, status_code=200, headers=headers)
+    return Streamed(_prepend(first, rest), resources, still_open, status_code=200, headers=headers)
 
 
 async def _prepend(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:

@@ -163,8 +163,8 @@ async def file_image(
     """
     location = await context.files.resolve(user.username, root, path)
     kind = await listing.image_type(context.files, user.username, location)
-    goes_on = partial(still_open, context, who)
-    return await _stream_file(request, context, user.username, location, kind, goes_on)
+    allowed = partial(still_open, context, who)
+    return await _stream_file(request, context, user.username, location, kind, allowed)
 
 
 @router.get("/files/download", responses=ANY_BYTES)
@@ -178,8 +178,8 @@ async def download_file(
 ) -> Streamed:
     """Download a file. `Range` with `If-Range` resumes an interrupted download."""
     location = await context.files.resolve(user.username, root, path)
-    goes_on = partial(still_open, context, who)
-    return await _stream_file(request, context, user.username, location, OCTETS, goes_on)
+    allowed = partial(still_open, context, who)
+    return await _stream_file(request, context, user.username, location, OCTETS, allowed)
 
 
 async def _stream_file(
@@ -188,7 +188,7 @@ async def _stream_file(
     username: str,
     location: FileLocation,
     kind: str,
-    goes_on: Any,
+    allowed: Any,
 ) -> Streamed:
     async with AsyncExitStack() as stack:
         channel = await stack.enter_async_context(context.files.stream(username, location.root))
@@ -205,8 +205,8 @@ async def _stream_file(
             "Last-Modified": last_modified(opened.modified_at),
         }
         pieces = file_pieces(channel, part.offset, part.length) if part.length else None
-        held = stack.pop_all()
-    return Streamed(pieces, held, goes_on, status_code=part.status, headers=headers)
+        resources = stack.pop_all()
+    return Streamed(pieces, resources, allowed, status_code=part.status, headers=headers)
 
 
 @router.get("/files/archive", responses=ANY_BYTES)
@@ -238,6 +238,6 @@ async def download_archive(
         pieces = archive_pieces(channel, location.parameters, names, archive)
         with explaining():
             first = await anext(pieces, b"")
-        held = stack.pop_all()
-    goes_on = partial(still_open, context, who)
-    return attachment(first, pieces, held, goes_on, f"{shown}.{archive}")
+        resources = stack.pop_all()
+    allowed = partial(still_open, context, who)
+    return attachment(first, pieces, resources, allowed, f"{shown}.{archive}")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from portal.i18n.translation import Language
 from portal.services.identity import preferences
-from portal.services.identity.preferences import MAX_COLUMNS, MAX_FAVOURITES, MAX_VIEWS
+from portal.services.identity.preferences import MAX_COLUMNS, MAX_FAVORITES, MAX_VIEWS
 from portal.services.mail import sender as sending
 from portal.web.dependencies import ContextDep, CurrentUser, CurrentWebSession
 from portal.web.fields import Line
@@ -122,7 +122,7 @@ class PreferencesIn(_StrictModel):
     The favorites are the whole list, in its order.
     """
 
-    favourite_environments: Annotated[list[EnvironmentName], Field(max_length=MAX_FAVOURITES)] = []
+    favourite_environments: Annotated[list[EnvironmentName], Field(max_length=MAX_FAVORITES)] = []
     language: Language | None = None
     notify: NotifyIn = NotifyIn()
     jobs_table: JobsTableIn = JobsTableIn()

@@ -163,7 +163,7 @@ async def _build_exchange(
         url=URL(f"{target}{tail}", encoded=True),
         headers=request_headers(request.scope["headers"]),
         body=await request.body() if request.method == "POST" else b"",
-        place=TensorboardTarget(_find_origin(request, context.settings), prefix, own, frames),
+        target=TensorboardTarget(_find_origin(request, context.settings), prefix, own, frames),
         guard_key=board.guard_key,
         tls=certificates.build_connect_arguments(context, board.tls_name),
     )

@@ -79,15 +79,15 @@ def backup(settings: Settings, config: Path | None, file: Path) -> Manifest:
         small = _read_small_files(settings, config)
         sources: dict[str, Path | bytes] = {DATABASE: copy}
         sources |= {name: data for name, (_, data) in small.items()}
-        held = [_to_member(DATABASE, kind or copy, *digest_of(copy))]
+        members = [_to_member(DATABASE, kind or copy, *digest_of(copy))]
         for name, (path, data) in small.items():
-            held.append(_to_member(name, path, len(data), _hash_bytes(data)))
+            members.append(_to_member(name, path, len(data), _hash_bytes(data)))
         manifest = Manifest(
             portal=__version__,
             revision=revision,
             database="sqlite" if kind else "postgresql",
             made_at=datetime.now(UTC),
-            members=held,
+            members=members,
             left_out=left_out(settings),
         )
         write(file, manifest, sources, folder)

@@ -103,9 +103,9 @@ def _restore_settings(
     """Write the backup's settings file if there is none; delete it if the restore is refused."""
     saved, member = small.get(SETTINGS), manifest.member(SETTINGS)
     folders: list[Path] = []
-    held = _read_file(config)
-    if held is not None:
-        if saved not in (None, held):
+    existing = _read_file(config)
+    if existing is not None:
+        if saved not in (None, existing):
             done.kept.append(f"{config}, which differs from the backup's")
     elif saved is None or member is None:
         raise BackupError(
@@ -155,12 +155,12 @@ def _plan_secrets(
             done.kept.append(f"{name} only in the backup, because the settings name no such file")
             continue
         data = small[member.name]
-        held = _read_file(path)
-        if held not in (None, data) and not replace:
+        existing = _read_file(path)
+        if existing not in (None, data) and not replace:
             raise BackupError(
                 f"{name} {path} contains a different secret: use --replace to replace it."
             )
-        if held != data:
+        if existing != data:
             planned.append((member, path, data))
     return planned
 

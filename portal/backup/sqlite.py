@@ -50,8 +50,8 @@ def is_empty(database: Path) -> bool:
     if not database.exists() or database.stat().st_size == 0:
         return True
     try:
-        with closing(sqlite3.connect(database)) as held:
-            return held.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
+        with closing(sqlite3.connect(database)) as connection:
+            return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
     except sqlite3.Error:
         return False  # unreadable, but not empty
 

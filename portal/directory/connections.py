@@ -99,8 +99,8 @@ class OpenConnection:
     """An open connection. ldap3's own errors mean that the server did not answer.
 
     `bound` is the DN of the last bind, "" for an anonymous one, None if there is none in effect.
-    `held` keeps the connection with its current user. `changing` describes a change that was sent
-    and not yet answered.
+    `reserved` keeps the connection with its current user. `changing` describes a change that was
+    sent and not yet answered.
     """
 
     url: str
@@ -108,7 +108,7 @@ class OpenConnection:
     settings: Settings
     opened: float
     bound: str | None = None
-    held: bool = False
+    reserved: bool = False
     changing: str | None = None
 
     def bind_reader(self, *, force: bool = False) -> None:
@@ -262,7 +262,7 @@ class Servers:
         except BaseException:
             link.close()
             raise
-        if not link.held:
+        if not link.reserved:
             self.give_back(link)
         return result
 
@@ -281,7 +281,7 @@ class Servers:
         After `close` it is closed instead: a thread may finish later, when the task that waited for
         it was cancelled.
         """
-        link.held = False
+        link.reserved = False
         if link.changing is None:
             with self._lock:
                 idle = self._idle.setdefault(link.url, [])

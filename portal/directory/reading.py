@@ -153,10 +153,10 @@ class Lists:
         cut: bool,
     ) -> Slice:
         if not cookie:
-            if link.held:
+            if link.reserved:
                 self.servers.give_back(link)
             return Slice(entries, None, cut)
-        link.held = True
+        link.reserved = True
         position = _Position(
             secrets.token_urlsafe(9), question.digest, _short_hash(link.url), entries[-1]["dn"]
         )

@@ -83,7 +83,7 @@ class LeaderElection:
 
         On a portal that no longer leads, this never returns; its tasks are being cancelled.
         """
-        if self._lock is not None and not await self._lock.held():
+        if self._lock is not None and not await self._lock.is_held():
             self._lost.set()
             await _wait_forever()
 

@@ -112,7 +112,7 @@ class LeaderLock:
         if holding is not None:
             await holding.close()
 
-    async def held(self) -> bool:
+    async def is_held(self) -> bool:
         """Return whether this portal leads, according to the database now."""
         if self._holding is None or self._holding.closed:
             return False

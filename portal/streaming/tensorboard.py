@@ -203,7 +203,7 @@ class Exchange:
     url: URL
     headers: list[tuple[str, str]]
     body: bytes
-    place: TensorboardTarget
+    target: TensorboardTarget
     guard_key: str = field(repr=False)
     """The run's key: signs our request, and proves that the response is TensorBoard's
     own.
@@ -279,7 +279,7 @@ class Forwarded(Response):
             await self._away(scope, receive, send)
             return
         async with answer:
-            headers = response_headers(answer.raw_headers, self._exchange.place)
+            headers = response_headers(answer.raw_headers, self._exchange.target)
             with self._metrics.proxy_open.track_inprogress():
                 await proxy.send_stream(send, answer.status, headers, self._count_pieces(answer))
 

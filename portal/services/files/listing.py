@@ -52,7 +52,7 @@ class Listing:
     is below a root.
     """
 
-    place: FileLocation
+    location: FileLocation
     page: FolderListing
     cursor: str | None
     real: FileLocation | None

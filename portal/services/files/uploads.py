@@ -73,17 +73,17 @@ async def receive(
     """
     upload_id = checked_id(upload_id)
     with _lock_upload(files, username, upload_id):
-        held, came = bytearray(), False
+        buffer, received = bytearray(), False
         try:
             async for data in body:
-                held += data
-                came = came or bool(data)
-                while len(held) >= PIECE_BYTES:
-                    piece, held = bytes(held[:PIECE_BYTES]), held[PIECE_BYTES:]
+                buffer += data
+                received = received or bool(data)
+                while len(buffer) >= PIECE_BYTES:
+                    piece, buffer = bytes(buffer[:PIECE_BYTES]), buffer[PIECE_BYTES:]
                     offset = await _write_piece(files, username, upload_id, offset, piece)
         finally:
-            if held or not came:
-                offset = await _write_piece(files, username, upload_id, offset, bytes(held))
+            if buffer or not received:
+                offset = await _write_piece(files, username, upload_id, offset, bytes(buffer))
     return offset
 
 

@@ -17,7 +17,7 @@ from portal.models import User
 
 log = structlog.get_logger(__name__)
 
-MAX_FAVOURITES = 50
+MAX_FAVORITES = 50
 MAX_COLUMNS = 60
 MAX_VIEWS = 50
 
@@ -104,8 +104,8 @@ async def change(database: Database, user_id: str, changes: Mapping[str, Any]) -
         await lock_rows(db, User, is_user)
         stored = await db.scalar(select(User.preferences).where(is_user))
         merged = _merge(stored or {}, changes)
-        if (favourites := merged.get("favourite_environments")) is not None:
-            merged["favourite_environments"] = list(dict.fromkeys(favourites))
+        if (favorites := merged.get("favourite_environments")) is not None:
+            merged["favourite_environments"] = list(dict.fromkeys(favorites))
         await db.execute(update(User).where(is_user).values(preferences=merged))
         await db.commit()
     return read(merged)

@@ -100,8 +100,8 @@ def _size_memory(runs: Sequence[Run], base: float | None) -> SizingFigure | None
     if not used:
         return None
     suggested = rounded(max(MIN_MEMORY_GB, max(used) * MEMORY_ROOM), _MEMORY_STEPS_GB, 16)
-    held = [r.asked.memory_gb for r in runs if r.outcome is not Outcome.OUT_OF_MEMORY]
-    needed = _find_needed_value(short, held)
+    sufficient = [r.asked.memory_gb for r in runs if r.outcome is not Outcome.OUT_OF_MEMORY]
+    needed = _find_needed_value(short, sufficient)
     return _to_figure(max(used), base, max(suggested, needed or 0), needed is not None)
 
 
@@ -126,14 +126,18 @@ def _to_figure(used: float, base: float | None, suggested: float, exceeded: bool
     return SizingFigure(round(used, 3), base, suggested if worth else None, exceeded)
 
 
-def _find_needed_value(short: Iterable[float | None], held: Iterable[float | None]) -> float | None:
+def _find_needed_value(
+    short: Iterable[float | None], sufficient: Iterable[float | None]
+) -> float | None:
     """Return the value needed after runs that ended because `short` was too low: the smallest
     larger value that has sufficed since, else twice as much. None if there were no such runs.
     """
     lacking = max((requested for requested in short if requested is not None), default=None)
     if lacking is None:
         return None
-    enough = [requested for requested in held if requested is not None and requested > lacking]
+    enough = [
+        requested for requested in sufficient if requested is not None and requested > lacking
+    ]
     return min(enough, default=2 * lacking)
 
 

@@ -42,10 +42,10 @@ def find_gpu_limit(context: AppContext, info: JobInfo) -> GpuLimit | None:
     needed = max(1, sum(number for _, number in info.gpus or ()))  # per node
     for user in (info.user, ""):
         total = _find_total(context, info, user)
-        held = running.get((info.account, user), RunningGpus())
-        if total and held.number + needed > total:
-            is_exact = held.complete or held.number >= total
-            return GpuLimit(total, held.number if is_exact else None, own=bool(user))
+        in_use = running.get((info.account, user), RunningGpus())
+        if total and in_use.number + needed > total:
+            is_exact = in_use.complete or in_use.number >= total
+            return GpuLimit(total, in_use.number if is_exact else None, own=bool(user))
     return None
 
 
@@ -72,7 +72,7 @@ def count_running_gpus(jobs: Mapping[int, JobInfo]) -> dict[Owner, RunningGpus]:
         number = sum(number for _, number in job.gpus or ()) * len(job.nodes)
         known = bool(job.gpus) or (job.gpus is not None and job.uuid is not None)
         for user in (job.user, ""):
-            held = running.setdefault((job.account, user), RunningGpus())
-            held.number += number
-            held.complete &= known
+            in_use = running.setdefault((job.account, user), RunningGpus())
+            in_use.number += number
+            in_use.complete &= known
     return running

@@ -65,8 +65,8 @@ async def lock_admins(db: AsyncSession) -> None:
 
     Call it first in the transaction: what was read before may be outdated.
     """
-    held = await db.execute(update(Mark).where(Mark.name == MARK).values(at=utcnow()))
-    if isinstance(held, CursorResult) and held.rowcount == 0:  # the mark is missing
+    updated = await db.execute(update(Mark).where(Mark.name == MARK).values(at=utcnow()))
+    if isinstance(updated, CursorResult) and updated.rowcount == 0:  # the mark is missing
         db.add(Mark(name=MARK, at=utcnow()))
         await db.flush()
 

@@ -48,10 +48,10 @@ def enter_connected_network() -> OutwardConnection:
         return OutwardConnection(problem=MISSING)
     go, start = os.pipe()
     ready, report = os.pipe()
-    ended, held = os.pipe()  # slirp4netns ends once no process holds the second half
+    ended, alive = os.pipe()  # slirp4netns ends once no process holds the second half
     child = os.fork()
     if child == 0:
-        for ours in (start, ready, held):
+        for ours in (start, ready, alive):
             os.close(ours)
         _exec_once_entered(program, os.getppid(), go, report, ended)
     for theirs in (go, report, ended):
@@ -65,7 +65,7 @@ def enter_connected_network() -> OutwardConnection:
         os.close(ready)
     if connected:
         return OutwardConnection(pid=child)
-    os.close(held)
+    os.close(alive)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return OutwardConnection(problem=FAILED)

@@ -247,12 +247,12 @@ class TestLock:
             assert await first.take(wait=False)
             assert not await second.take(wait=False)
             assert await second.leader() == "a:1"
-            assert (await first.held(), await second.held()) == (True, False)
+            assert (await first.is_held(), await second.is_held()) == (True, False)
             waiting = asyncio.create_task(second.take(wait=True))
             await first.release()
             assert await waiting
             assert await first.leader() == "b:1"
-            assert not await first.held()
+            assert not await first.is_held()
 
     async def test_a_successor_ends_what_the_one_before_has_open(
         self, postgresql_url: str, postgres: PostgreSql

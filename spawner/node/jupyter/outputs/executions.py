@@ -28,21 +28,21 @@ CODE_CHARACTERS = 1_000_000
 class Execution:
     """One execution of a cell. `count` is its number in the prompt, once it has started.
 
-    `place` is the id of the cell in the notebook's file that gets the outputs; it differs from
-    `cell` if that one has other code there. `in_file` means that the file has had the cell with the
-    code since the request, so that a missing cell was deleted. `saved` means that a page has saved
-    all outputs, `written` is the last version that the server wrote into the file. `done` means
-    that no more outputs will come, and `kernel_ended` that the kernel ended before the cell was
-    done. `lost_at` is the version since which the page may miss messages, so that it is shown the
-    outputs as other pages are; 0 if it has all. `gap` means that the cell ran then: the page may
-    have the end of the outputs, but miss others.
+    `target_cell` is the id of the cell in the notebook's file that gets the outputs; it differs
+    from `cell` if that one has other code there. `in_file` means that the file has had the cell
+    with the code since the request, so that a missing cell was deleted. `saved` means that a page
+    has saved all outputs, `written` is the last version that the server wrote into the file. `done`
+    means that no more outputs will come, and `kernel_ended` that the kernel ended before the cell
+    was done. `lost_at` is the version since which the page may miss messages, so that it is shown
+    the outputs as other pages are; 0 if it has all. `gap` means that the cell ran then: the page
+    may have the end of the outputs, but miss others.
     """
 
     id: str
     kernel_id: str
     page: str
     cell: str
-    place: str
+    target_cell: str
     code: str
     changed: int
     outputs: CellOutputs = field(default_factory=CellOutputs)
@@ -77,7 +77,7 @@ class Execution:
         whole = since == 0 or since < self.outputs.reset_at or (own and since < self.lost_at)
         return {
             "id": self.id,
-            "cell": self.cell if own else self.place,
+            "cell": self.cell if own else self.target_cell,
             "state": self.state,
             "count": self.count,
             "own": own,
@@ -121,8 +121,8 @@ class Execution:
         """
         run = cells.get(self.cell)
         if run is not None and source_of(run) == self.code:
-            self.in_file, self.place = True, self.cell
-        cell = cells.get(self.place)
+            self.in_file, self.target_cell = True, self.cell
+        cell = cells.get(self.target_cell)
         if cell is None or self.saved:
             return
         self.saved = self.done and self.is_in(cell)
@@ -201,7 +201,7 @@ class Executions:
     def request(self, kernel_id: str, header: Mapping[str, Any], cell: str, code: str) -> None:
         """Note a page's request to execute a cell."""
         for execution in self.of_kernel(kernel_id):
-            if cell in {execution.cell, execution.place}:
+            if cell in {execution.cell, execution.target_cell}:
                 self._remove(execution)
         self.version += 1
         request_id, page = str(header.get("msg_id")), str(header.get("session"))
@@ -285,9 +285,9 @@ class Executions:
             and (one.count is not None or not one.in_file)
         ]
 
-    def note_written(self, execution: Execution, place: str, version: int) -> None:
+    def note_written(self, execution: Execution, target_cell: str, version: int) -> None:
         """Note that the server wrote an execution into this cell of the file, as of a version."""
-        execution.written, execution.in_file, execution.place = version, True, place
+        execution.written, execution.in_file, execution.target_cell = version, True, target_cell
 
     def note_unplaced(self, execution: Execution, version: int) -> None:
         """Note that the file has no certain cell for an execution, until a page saves it again."""
@@ -296,9 +296,9 @@ class Executions:
     def drop_superseded(self, kernel_ids: Collection[str]) -> None:
         """Drop the executions of cells that were run again since, on another kernel of these."""
         chosen = [one for one in self._by_id.values() if one.kernel_id in kernel_ids]
-        latest = {one.place: one for one in chosen}
+        latest = {one.target_cell: one for one in chosen}
         for execution in chosen:
-            if latest[execution.place] is not execution:
+            if latest[execution.target_cell] is not execution:
                 self._remove(execution)
 
     def note_saved(self, kernel_id: str, cells: Iterable[Mapping[str, Any]]) -> None:
@@ -311,7 +311,7 @@ class Executions:
         """Drop the executions that are done, of cells whose outputs the user has cleared."""
         cleared = set(cells)
         for execution in self.of_kernel(kernel_id):
-            if execution.done and not cleared.isdisjoint({execution.cell, execution.place}):
+            if execution.done and not cleared.isdisjoint({execution.cell, execution.target_cell}):
                 self._remove(execution)
 
     def _is_connected(self, execution: Execution) -> bool:

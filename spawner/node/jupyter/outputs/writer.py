@@ -228,7 +228,7 @@ def to_update(execution: Execution, *, only: bool) -> dict[str, Any]:
     """
     return {
         "id": execution.id,
-        "cell": execution.place,
+        "cell": execution.target_cell,
         "code": execution.code,
         "count": execution.count if execution.done else None,
         "outputs": execution.outputs.to_json(),

@@ -44,7 +44,7 @@ class Session:
     def write(self, index: int = 0) -> None:
         """Note that the server wrote an execution into its cell."""
         one = self.all.of_kernel(K)[index]
-        self.all.note_written(one, one.place, self.all.version)
+        self.all.note_written(one, one.target_cell, self.all.version)
 
     def unwritten(self) -> list[str]:
         return [one.cell for one in self.all.unwritten(K)]
@@ -170,7 +170,7 @@ def test_outputs_in_an_added_cell_are_shown_there(session: Session) -> None:
     session.all.note_saved(K, [{**saved_cell("added"), "source": "code of a"}])
     assert one.saved
     session.all.note_saved(K, [saved_cell()])  # the page had not lost it
-    assert one.place == "a"
+    assert one.target_cell == "a"
 
 
 def test_added_cell_that_is_run_replaces_the_execution(session: Session) -> None:
