@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from portal.models import ImageImport, ImportState, Wanted
-from portal.services.catalog import imports
+from portal.services.catalog import image_imports
 from portal.services.paging import cursor as cursor_of
 from portal.web.dependencies import ClientIp, ContextDep, FreshAdmin, Reader
 from portal.web.pages import Page
@@ -78,8 +78,10 @@ class Images(BaseModel):
 async def list_images(_reader: Reader, context: ContextDep) -> Images:
     """Return the images in the import folder."""
     if context.settings.image_import_dir is None:
-        return Images(items=[], off=imports.OFF)
-    return Images(items=[_image_out(image) for image in await imports.images(context)], off=None)
+        return Images(items=[], off=image_imports.OFF)
+    return Images(
+        items=[_image_out(image) for image in await image_imports.list_images(context)], off=None
+    )
 
 
 @router.post("", status_code=202)
@@ -87,7 +89,7 @@ async def import_image(
     body: ImportImageIn, admin: FreshAdmin, context: ContextDep, ip: ClientIp
 ) -> ImportOut:
     """Import an image in the background; `GET imports` reports the progress."""
-    row = await imports.create(
+    row = await image_imports.create(
         context, admin, reference=body.reference, file=body.file, replace=body.replace, ip=ip
     )
     return import_out(row)
@@ -98,8 +100,8 @@ async def list_imports(
     _reader: Reader, context: ContextDep, cursor: str | None = None
 ) -> Page[ImportOut]:
     """Return running and ended imports, newest first."""
-    rows = await imports.page(context, cursor)
-    shown = rows[: imports.PAGE]
+    rows = await image_imports.list_imports(context, cursor)
+    shown = rows[: image_imports.PAGE]
     last = shown[-1] if len(rows) > len(shown) else None
     return Page[ImportOut](
         items=[import_out(row) for row in shown],
@@ -112,13 +114,13 @@ async def cancel_import(
     import_id: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp
 ) -> ImportOut:
     """Stop an import; nothing of it is kept."""
-    return import_out(await imports.cancel(context, admin, import_id, ip=ip))
+    return import_out(await image_imports.cancel(context, admin, import_id, ip=ip))
 
 
 @router.delete("/{file}", status_code=204)
 async def delete_image(file: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp) -> None:
     """Delete an imported image, unless a session or job runs from it."""
-    await imports.delete(context, admin, file, ip=ip)
+    await image_imports.delete(context, admin, file, ip=ip)
 
 
 def import_out(row: ImageImport) -> ImportOut:
@@ -143,7 +145,7 @@ def import_out(row: ImageImport) -> ImportOut:
     )
 
 
-def _image_out(image: imports.Image) -> ImageOut:
+def _image_out(image: image_imports.Image) -> ImageOut:
     source = image.source
     return ImageOut(
         file=image.file,

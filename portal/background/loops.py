@@ -10,7 +10,7 @@ from portal.db import utcnow
 from portal.services.announcements import announcements
 from portal.services.audit import retention
 from portal.services.benchmarks import reading
-from portal.services.catalog import importing, live_catalog
+from portal.services.catalog import image_importer, live_catalog
 from portal.services.cluster import history, node_table_file
 from portal.services.deprovision import deprovision, directory_sync
 from portal.services.limits import gpu_hours
@@ -68,9 +68,9 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
         table = context.node_table
         loops.append(BackgroundLoop("node table", table.refresh, node_table_file.LOOK_EVERY_S))
     if settings.image_import_dir is not None:
-        importer = importing.Importer(context, settings.image_import_dir)
+        importer = image_importer.ImageImporter(context, settings.image_import_dir)
         stack.push_async_callback(importer.close)
-        loops.append(BackgroundLoop("imports", importer.step, importing.ROUND_S, (IMPORTS,)))
+        loops.append(BackgroundLoop("imports", importer.step, image_importer.ROUND_S, (IMPORTS,)))
     if context.smtp is not None:
         mail = sender.MailSender(context, context.smtp)
         loops.append(BackgroundLoop("mail", mail.step, sender.ROUND_S))

@@ -1,8 +1,8 @@
 """Imports of container images from registries into files by administrators: request, list, cancel,
 delete.
 
-services/catalog/importing.py carries out the requests. Images are never fetched in any other way:
-sessions and jobs use existing files.
+services/catalog/image_importer.py carries out the requests. Images are never fetched in any other
+way: sessions and jobs use existing files.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Image:
     source: ImageImport | None
 
 
-def folder(context: AppContext) -> Path:
+def get_folder(context: AppContext) -> Path:
     """Return the folder for imported images. Raises Conflict if importing is off."""
     directory = context.settings.image_import_dir
     if directory is None:
@@ -66,11 +66,11 @@ def folder(context: AppContext) -> Path:
     return directory
 
 
-async def images(context: AppContext) -> list[Image]:
+async def list_images(context: AppContext) -> list[Image]:
     """Return all images in the import folder, sorted by name. Raises Conflict if it cannot be
     read.
     """
-    directory = folder(context)
+    directory = get_folder(context)
     try:
         files = await asyncio.to_thread(_list_files, directory)
     except OSError as error:
@@ -134,7 +134,7 @@ async def create(
     """Request the import of an image. Raises InvalidInput with the field, and Conflict for a name
     that is taken.
     """
-    directory = folder(context)
+    directory = get_folder(context)
     checked = _validate(reference, file)
     if not os.access(directory, os.W_OK | os.X_OK):
         raise Conflict(UNWRITABLE)
@@ -175,7 +175,7 @@ def _validate(reference: str, file: str) -> Reference:
     return parsed
 
 
-async def page(context: AppContext, cursor: str | None = None) -> list[ImageImport]:
+async def list_imports(context: AppContext, cursor: str | None = None) -> list[ImageImport]:
     """Return imports, newest first; at most PAGE + 1 rows."""
     query = select(ImageImport)
     if cursor:
@@ -221,8 +221,8 @@ async def delete(context: AppContext, admin: User, file: str, *, ip: str) -> Non
     """Delete an imported image. Raises NotFound if it is not one, and Conflict while sessions or
     jobs run from it.
     """
-    directory = folder(context)
-    stored = {image.file: image for image in await images(context)}.get(file)
+    directory = get_folder(context)
+    stored = {image.file: image for image in await list_images(context)}.get(file)
     if stored is None:
         raise NotFound("There is no imported image with this name.")
     if stored.source is None:

@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from portal.db import utcnow
 from portal.models import ImageImport, ImportState, JobState, Session, User, Wanted
-from portal.services.catalog import importing
+from portal.services.catalog import image_importer
 from tests.polling import until
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.portal.image_imports import (
@@ -143,20 +143,20 @@ async def test_what_can_not_be_removed_or_written_down_does_not_stay_under_way(
     imported: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settle, refused = importing.Importer._update_row, list[str]()
+    settle, refused = image_importer.ImageImporter._update_row, list[str]()
 
     def full(folder: Path) -> None:
         raise OSError(f"{folder} can't be removed")
 
-    async def once_refused(self: importing.Importer, import_id: str, apply: Any) -> Any:
-        if apply is importing._set_done and import_id not in refused:
+    async def once_refused(self: image_importer.ImageImporter, import_id: str, apply: Any) -> Any:
+        if apply is image_importer._set_done and import_id not in refused:
             refused.append(import_id)
             raise OperationalError("COMMIT", {}, Exception("disk full"))
         return await settle(self, import_id, apply)
 
-    monkeypatch.setattr(importing, "_remove_folder", full)
-    monkeypatch.setattr(importing, "ROUND_S", 0.2)
-    monkeypatch.setattr(importing.Importer, "_update_row", once_refused)
+    monkeypatch.setattr(image_importer, "_remove_folder", full)
+    monkeypatch.setattr(image_importer, "ROUND_S", 0.2)
+    monkeypatch.setattr(image_importer.ImageImporter, "_update_row", once_refused)
     asked = await ask(carol, f"docker://{registry.host}/team/small", "small.sif")
     await wait_for_import(carol, asked["id"], "done")
     assert refused == [asked["id"]]
@@ -190,7 +190,7 @@ def test_import_that_failed_before_its_cancellation_counts_as_cancelled(
     wanted: Wanted, expected: tuple[ImportState, str | None]
 ) -> None:
     row = ImageImport(wanted=wanted, state=ImportState.RUNNING)
-    importing._set_failed("No host.")(row)
+    image_importer._set_failed("No host.")(row)
     assert (row.state, row.reason) == expected
 
 

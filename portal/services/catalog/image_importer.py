@@ -1,4 +1,4 @@
-"""Background loop that imports the images requested through imports.py.
+"""Background loop that imports the images requested through image_imports.py.
 
 A lock in the state folder is held until the last process of a pull has exited, so after the portal
 was killed the loop starts only when nothing is left of the earlier process. It then removes
@@ -23,7 +23,7 @@ from portal.background.notifier import IMPORTS
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import ImageImport, ImportState, Wanted
-from portal.services.catalog import imports
+from portal.services.catalog import image_imports
 from portal.services.store import change
 from spawner.containers.pull import Progress, Pulled, PullFailed, PullRequest, ReportProgress, pull
 from spawner.containers.references import parse_reference
@@ -42,7 +42,7 @@ STOPPED = "It was cancelled."
 Apply = Callable[[ImageImport], None]
 
 
-class Importer:
+class ImageImporter:
     """The loop that imports images."""
 
     def __init__(self, context: AppContext, folder: Path) -> None:
@@ -283,7 +283,7 @@ def _publish(half: Path, file: Path, replace: bool, stop: asyncio.Event) -> None
     if stop.is_set():
         raise PullFailed(STOPPED)
     if not replace and file.exists():
-        raise PullFailed(imports.TAKEN)
+        raise PullFailed(image_imports.TAKEN)
     half.rename(file)
     folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
