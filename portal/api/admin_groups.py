@@ -13,7 +13,7 @@ from portal.directory import contract
 from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, NewGroup
 from portal.models import Role
 from portal.services.users import groups, lookup
-from portal.services.users.access import groups_that_let_in
+from portal.services.users.admission import list_admitting_groups
 from portal.web.dependencies import ByDep, ContextDep, FreshAdmin, GroupReader, Reader
 
 router = APIRouter(tags=["groups"])
@@ -157,7 +157,7 @@ def _row_fields(context: AppContext, group: contract.DirectoryGroup) -> dict[str
         "description": group.description,
         "member_count": group.size,
         "makes_admins": group.name in settings.ldap_admin_groups,
-        "lets_in": group.name in groups_that_let_in(settings),
+        "lets_in": group.name in list_admitting_groups(settings),
     }
 
 

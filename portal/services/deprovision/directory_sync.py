@@ -4,7 +4,7 @@ The directory does not notify the portal about removed or disabled users. A user
 two polls in a row, or found disabled, is disabled here as by an administrator
 (services/deprovision/offboarding.py), with their batch jobs left running. If the same user is
 found again and enabled, they are enabled again. An administrator's decision is never undone. Users
-who still exist but are in no admitted group are handled by services/users/access.py.
+who still exist but are in no admitted group are handled by services/users/admission.py.
 
 Missing answers never disable a user: a failed poll has no effect, one in which a fifth or more of
 all users are gone is rejected, and each missing user is looked up once more by name.
@@ -25,7 +25,7 @@ from portal.services.audit.audit import Action, record
 from portal.services.deprovision import deprovision, offboarding
 from portal.services.deprovision.offboarding import THE_DIRECTORY
 from portal.services.identity import memberships
-from portal.services.users import access
+from portal.services.users import admission
 
 log = structlog.get_logger(__name__)
 
@@ -93,7 +93,7 @@ class DirectorySync:
         for user in back.well:
             await self._let_in(user)
         await self._release_names()
-        await access.refresh_access(self._context, result.well)
+        await admission.refresh_admission(self._context, result.well)
 
     async def _load_users(self) -> Sequence[User]:
         """Load all users that the poll may disable or enable."""

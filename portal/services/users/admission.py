@@ -22,7 +22,7 @@ MAX_USERS_PER_POLL = 200
 """Maximum number of users looked up by name in one poll; the others follow in the next."""
 
 
-async def refresh_access(context: AppContext, users: Collection[User]) -> None:
+async def refresh_admission(context: AppContext, users: Collection[User]) -> None:
     """Update which of these users are admitted.
 
     Raises DirectoryUnavailable; users looked up until then have been updated.
@@ -41,10 +41,12 @@ async def refresh_access(context: AppContext, users: Collection[User]) -> None:
             after = roles.is_admitted(row)
             await db.commit()
         if before is not after:
-            log.info("groups let someone in or out", username=user.username, admitted=after)
+            log.info(
+                "admission changed with a user's groups", username=user.username, admitted=after
+            )
 
 
-def groups_that_let_in(settings: Settings) -> set[str]:
+def list_admitting_groups(settings: Settings) -> set[str]:
     """Return the groups whose members may use the portal; empty if all users may."""
     if not settings.ldap_user_groups:
         return set()
@@ -63,7 +65,7 @@ def _differs(user: User, admitted_names: frozenset[str] | None) -> bool:
 
 async def _load_admitted(context: AppContext) -> frozenset[str] | None:
     """Return the user names of all members of admitting groups; None if all users may log in."""
-    names = groups_that_let_in(context.settings)
+    names = list_admitting_groups(context.settings)
     if not names:
         return None
     usernames: set[str] = set()
@@ -71,5 +73,7 @@ async def _load_admitted(context: AppContext) -> frozenset[str] | None:
         try:
             usernames |= await context.directory.members(name)
         except NotFound:
-            log.warning("a group that lets users in isn't in the directory", group=name)
+            log.warning(
+                "a group whose members may use the portal isn't in the directory", group=name
+            )
     return frozenset(usernames)
