@@ -27,12 +27,12 @@ OCTAL = re.compile(rb"\\([0-7]{3})")
 def space(context: FilesContext, request: Request) -> Result:
     """Return a root's total and free space, and the output of its file system's quota command."""
     location = required_path(request)
-    with opened(open_folder(location)) as fd, translating_errors(location.name):
-        status = os.fstatvfs(fd)
-        path = path_of(fd)
+    with opened(open_folder(location)) as folder, translating_errors(location.name):
+        status = os.fstatvfs(folder)
+        path = path_of(folder)
         return {
             "real_path": text_of(path),
-            "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=fd),
+            "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=folder),
             "total_bytes": status.f_blocks * status.f_frsize,
             "free_bytes": status.f_bavail * status.f_frsize,
             "quota_text": quota_text(context, mount_point(path)),

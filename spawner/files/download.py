@@ -146,21 +146,21 @@ class ArchiveWalk:
         for name in self.names:
             yield from self.below(self.folder, name)
 
-    def below(self, folder: int, name: str) -> Iterator[ArchiveEntry]:
-        first = self.inspect_entry(folder, name, name)
+    def below(self, top: int, name: str) -> Iterator[ArchiveEntry]:
+        first = self.inspect_entry(top, name, name)
         if first is None:
             return
         yield first
         levels = [self.enter(first)] if stat.S_ISDIR(first.state.st_mode) else []
         try:
             while levels:
-                fd, entries, prefix = levels[-1]
+                folder, entries, prefix = levels[-1]
                 entry = next(entries, None)
                 if entry is None:
                     levels.pop()
-                    close_level(fd, entries)
+                    close_level(folder, entries)
                     continue
-                item = self.inspect_entry(fd, entry.name, f"{prefix}/{entry.name}")
+                item = self.inspect_entry(folder, entry.name, f"{prefix}/{entry.name}")
                 if item is None:
                     continue
                 yield item
@@ -170,8 +170,8 @@ class ArchiveWalk:
                     else:
                         self.omitted.add(item.name, "it is nested too deeply")
         finally:
-            for fd, entries, _ in levels:
-                close_level(fd, entries)
+            for folder, entries, _ in levels:
+                close_level(folder, entries)
 
     def inspect_entry(self, folder: int, own_name: str, name: str) -> ArchiveEntry | None:
         try:
@@ -187,11 +187,11 @@ class ArchiveWalk:
     def enter(self, entry: ArchiveEntry) -> tuple[int, Iterator[os.DirEntry[str]], str]:
         flags = READ | os.O_DIRECTORY
         try:
-            fd = os.open(entry.own_name, flags, dir_fd=entry.folder)
+            folder = os.open(entry.own_name, flags, dir_fd=entry.folder)
         except OSError as error:
             self.omitted.add(entry.name, str(error.strerror))
             return -1, iter(()), entry.name
-        return fd, os.scandir(fd), entry.name
+        return folder, os.scandir(folder), entry.name
 
     def open(self, entry: ArchiveEntry) -> int | None:
         try:
@@ -231,10 +231,10 @@ def kind_is_packed(state: os.stat_result) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
-def close_level(fd: int, entries: Any) -> None:
-    if fd >= 0:
+def close_level(folder: int, entries: Any) -> None:
+    if folder >= 0:
         entries.close()
-        os.close(fd)
+        os.close(folder)
 
 
 def read_content(fd: int, most: int) -> Iterator[bytes]:

@@ -66,20 +66,20 @@ def list_folder(context: FilesContext, request: Request) -> Result:
     with (
         opened(open_folder(path)) as walked,
         translating_errors(path.name),
-        opened(os.open(".", flags, dir_fd=walked)) as fd,
+        opened(os.open(".", flags, dir_fd=walked)) as folder,
     ):
         counts = ScanCounts()
-        keys = keys_of(fd, query, deadline, counts)
+        keys = keys_of(folder, query, deadline, counts)
         page = first_after(keys, after, query.descending, limit + 1)
         listed = page[:limit]
         return {
-            "entries": [entry for key in listed if (entry := entry_or_none(fd, key[2]))],
+            "entries": [entry for key in listed if (entry := entry_or_none(folder, key[2]))],
             "next": encode_key(listed[-1]) if len(page) > limit else None,
             "total": counts.count,
             "complete": counts.complete,
-            "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=fd),
-            "real_path": text_of(path_of(fd)),
-            "modified_at": os.fstat(fd).st_mtime,
+            "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=folder),
+            "real_path": text_of(path_of(folder)),
+            "modified_at": os.fstat(folder).st_mtime,
         }
 
 

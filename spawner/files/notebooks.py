@@ -78,10 +78,10 @@ def kernel_of(path: str, deadline: float) -> str | None:
     if time.monotonic() > deadline:
         return None
     with contextlib.suppress(OSError, Refused):
-        folder, _, name = path.rpartition("/")
-        with opened(os.open(folder, os.O_PATH | os.O_CLOEXEC)) as fd:
+        parent, _, name = path.rpartition("/")
+        with opened(os.open(parent, os.O_PATH | os.O_CLOEXEC)) as folder:
             for offset in (-END_BYTES, 0):
-                named = KERNEL.findall(read_part(fd, name, offset, END_BYTES)[0])
+                named = KERNEL.findall(read_part(folder, name, offset, END_BYTES)[0])
                 if named:
                     return str(named[-1].decode(errors="replace"))
     return None

@@ -1,4 +1,8 @@
-"""Validation and safe opening of paths, and mapping of OSError to user messages."""
+"""Validation and safe opening of paths, and mapping of OSError to user messages.
+
+Here and in the other modules, `fd` is the descriptor of an open file. The descriptor of an open
+folder is named after the folder, usually `folder` or `parent`.
+"""
 
 from __future__ import annotations
 
@@ -153,27 +157,27 @@ def open_root(root: str) -> int:
 
 def walk(path: RootedPath, follow: bool) -> int:
     """Open a folder with O_PATH. Without `follow`, no part of its path may be a link."""
-    fd = open_root(path.root)
+    folder = open_root(path.root)
     flags = WALK if follow else WALK | os.O_NOFOLLOW
     for name in path.parts:
-        with opened(fd), translating_errors(name):
+        with opened(folder), translating_errors(name):
             try:
-                below = os.open(name, flags, dir_fd=fd)
+                below = os.open(name, flags, dir_fd=folder)
             except NotADirectoryError as error:
-                if stat.S_ISLNK(os.lstat(name, dir_fd=fd).st_mode):
+                if stat.S_ISLNK(os.lstat(name, dir_fd=folder).st_mode):
                     raise OSError(errno.ELOOP, "a link") from error
                 raise
-        fd = below
-    return fd
+        folder = below
+    return folder
 
 
 def open_folder(path: RootedPath) -> int:
     """Open a folder for reading: follow links, but refuse /proc and /sys."""
-    fd = walk(path, follow=True)
-    if is_in_pseudo_filesystem(fd):
-        os.close(fd)
+    folder = walk(path, follow=True)
+    if is_in_pseudo_filesystem(folder):
+        os.close(folder)
         raise problem("denied", "This is not a folder with files.")
-    return fd
+    return folder
 
 
 def open_for_changes(path: RootedPath) -> int:
