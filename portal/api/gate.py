@@ -207,9 +207,9 @@ _LIVE = {
 }
 
 _UNCONFIRMED = (
-    "Your session can't be reached now",
+    "Your session doesn't answer",
     [
-        "Slurm is not responding, and the session's server does not answer.",
+        "Neither Slurm nor the session's server answers.",
         "This page opens it when it is ready.",
     ],
     5,

@@ -47,7 +47,7 @@ NO_TICKET = (
 )
 _TICKET = re.compile(TICKET_PATTERN)
 _ID = re.compile(r"[0-9a-f-]{36}")
-NO_ANSWER = "TensorBoard does not answer. It may be starting or busy with a lot of data."
+NO_ANSWER = "TensorBoard doesn't answer. It may be starting or busy with a lot of data."
 
 
 @router.get("/tensorboard/{board_id}", dependencies=[Anyone])

@@ -75,7 +75,7 @@ ENDED_EARLY = "The job of this TensorBoard ended before TensorBoard started."
 
 def _mark_waiting_for_hub(session: Session) -> None:
     if session.ready_at is None:
-        session.reason = "JupyterHub is not responding."
+        session.reason = "JupyterHub doesn't answer."
         session.suggestion = "The start continues automatically when it is back."
 
 

@@ -122,7 +122,7 @@ def change(servers: Servers, link: OpenConnection) -> Iterator[DirectoryChange]:
 
 def unfinished(done: list[str], pending: str | None) -> str:
     """Return a message with the state after an interrupted change."""
-    parts = ["The directory stopped responding during the change."]
+    parts = ["The directory stopped answering during the change."]
     if done:
         parts.append(f"Completed: {'; '.join(done)}.")
     if pending:

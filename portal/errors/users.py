@@ -41,12 +41,12 @@ class DirectoryUnavailable(Unavailable):
     """No directory server answered correctly; `cause` is for logs and `portal check`."""
 
     slug = "directory-unavailable"
-    title = "The login service can't be reached"
+    title = "The login service doesn't answer"
 
     def __init__(self, cause: str) -> None:
         self.cause = cause
         super().__init__(
-            "The directory that checks passwords is temporarily unavailable. Your "
+            "The directory that checks passwords doesn't answer. Your "
             "password is not the problem. Try again in a few minutes.",
             headers={"Retry-After": "30"},
         )

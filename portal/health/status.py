@@ -120,7 +120,7 @@ class SystemStatus:
             self._running[check.name] = task
         await asyncio.wait({task}, timeout=check.timeout_s)
         if not task.done():
-            text = f"No response within {check.timeout_s:g} seconds."
+            text = f"No answer within {check.timeout_s:g} seconds."
             self._save(check, check.fail(text, self.context.settings))
             return
         self._running.pop(check.name, None)

@@ -4,7 +4,7 @@ It sends requests and reads responses, and decides nothing. It knows neither the
 portal's sessions; it deals with users and their named servers.
 
     HubError                 a call failed; the message is for the log
-    ├── HubNotReady          no response, or a temporary refusal: try again later
+    ├── HubNotReady          no answer, or a temporary refusal: try again later
     └── HubRefused           the hub responded with a status that a retry would not change
 """
 

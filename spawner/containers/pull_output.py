@@ -147,7 +147,7 @@ _CAUSES = (
     (
         r"connection refused|i/o timeout|timed? ?out|unreachable|no route to host|connection reset"
         r"|unexpected EOF|: EOF",
-        "The registry {host} can't be reached from the portal's machine, or closed the connection."
+        "The registry {host} doesn't answer the portal's machine, or closed the connection."
         " Try again later, or check the network.",
     ),
 )

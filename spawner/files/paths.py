@@ -54,8 +54,8 @@ ERROR_MESSAGES = {
     errno.EFBIG: ("no-space", "“{}” would be larger than this file system allows."),
     errno.EBUSY: ("busy", "“{}” is in use and can't be changed now."),
     errno.ETXTBSY: ("busy", "“{}” is being executed and can't be changed now."),
-    errno.EIO: ("no-answer", "The file system is not responding."),
-    errno.ETIMEDOUT: ("no-answer", "The file system is not responding."),
+    errno.EIO: ("no-answer", "The file system doesn't answer."),
+    errno.ETIMEDOUT: ("no-answer", "The file system doesn't answer."),
 }
 
 

@@ -43,7 +43,7 @@ REQUEST: ContextVar[str] = ContextVar("request", default="")
 """Id, assigned by nginx or the portal, of the request that this task serves."""
 
 PORTAL_UNREACHABLE = (
-    "The portal is not responding. This page reloads automatically."
+    "The portal doesn't answer. This page reloads automatically."
     " 门户没有响应。此页面会自动重新打开。"
 )
 
@@ -111,7 +111,7 @@ class Portal:
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 failed = error
                 break
-        raise PortalAway(f"the portal did not respond: {failed!r}") from failed
+        raise PortalAway(f"the portal did not answer: {failed!r}") from failed
 
 
 async def _send(

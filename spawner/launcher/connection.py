@@ -180,7 +180,7 @@ class Channel:
         except asyncio.IncompleteReadError as error:
             raise await self._report_death() from error
         except TimeoutError as error:
-            text = "The file system is not responding, so the file could not be read completely."
+            text = "The file system doesn't answer, so the file could not be read completely."
             raise LauncherUnavailable(text) from error
         _parse_result(await self._receive(piece_s))
 
@@ -199,7 +199,7 @@ class Channel:
         except TimeoutError as error:
             self.close()
             raise LauncherUnavailable(
-                "The launcher is not responding. Your home directory may be unavailable."
+                "The launcher doesn't answer. Your home directory may be the cause."
             ) from error
         except (asyncio.LimitOverrunError, ValueError, RecursionError) as error:
             self.close()

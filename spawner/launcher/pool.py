@@ -232,8 +232,7 @@ class LauncherPool:
             self._abandoned = {channel for channel in self._abandoned if not channel.gone}
             if sum(channel.username == username for channel in self._abandoned) >= MAX_ABANDONED:
                 raise LauncherUnavailable(
-                    "Your home directory is not responding, and neither are programs that "
-                    "wait for it."
+                    "Your home directory doesn't answer, and neither do programs that wait for it."
                 )
             channel = await self._start(username)
             self._channels[username] = channel

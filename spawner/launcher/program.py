@@ -59,7 +59,7 @@ REQUEST = re.compile(r"[0-9a-f]{16,32}")
 WORD = re.compile(r"[a-z_]{1,40}")
 OPTION = re.compile(r"--[a-z][a-z-]*(?:=[^\x00-\x1f\x7f]*)?")
 NOT_WRITABLE = "Your home directory, or the portal's folder in it, is not writable."
-NO_RESPONSE = "Your home directory is not responding."
+NO_RESPONSE = "Your home directory doesn't answer."
 IN_THE_WAY = (
     "In your home directory, there is a link or a file where the portal needs its own folder or "
     "file, in ~/.local/share/portal or the folder you specified."
@@ -410,7 +410,7 @@ class Launcher:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            message = f"Slurm did not respond within {timeout_s:g} s."
+            message = f"Slurm did not answer within {timeout_s:g} s."
             raise Refused("Unreachable", message) from None
         stderr = err.decode(errors="replace")
         if process.returncode != 0:
@@ -705,7 +705,7 @@ def is_unreachable(stderr: str) -> bool:
 
 def refusal(stderr: str) -> Refused:
     if is_unreachable(stderr):
-        return Refused("Unreachable", "Slurm can't be reached.", stderr)
+        return Refused("Unreachable", "Slurm doesn't answer.", stderr)
     return Refused("Rejected", "Slurm refused it.", stderr)
 
 

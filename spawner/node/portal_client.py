@@ -145,7 +145,7 @@ class PortalClient:
         try:
             return self._send(method, action, body, REQUEST_TIMEOUT_S)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise OutOfReach(f"the portal could not be reached at {self.portal_url}") from error
+            raise OutOfReach(f"the portal doesn't answer at {self.portal_url}") from error
 
     def report(self, event: str, message: str, timeout_s: float = 3.0) -> bool:
         """Report a failure or the exit; one attempt, because there may be little time.
@@ -164,7 +164,7 @@ class PortalClient:
         """Repeat a request until status 200; retry after 204, 409, 429, 5xx or no answer."""
         deadline = time.monotonic() + self.give_up_s
         pauses = _pauses()
-        trouble = "no response"
+        trouble = "no answer"
         while time.monotonic() < deadline:
             try:
                 response = self._send(method, action, body, REQUEST_TIMEOUT_S + held_s)
@@ -180,7 +180,7 @@ class PortalClient:
                 continue
             trouble = _log_change(trouble, answer)
             self.sleep(next(pauses))
-        raise OutOfReach(f"the portal could not be reached at {self.portal_url} ({trouble})")
+        raise OutOfReach(f"the portal doesn't answer at {self.portal_url} ({trouble})")
 
     def _send(
         self, method: str, action: str, body: dict[str, Any] | None, timeout_s: float

@@ -91,7 +91,7 @@ class Accounting(Slurm):
             async with self._change_lock:
                 result = await self._run(["sacctmgr", "-i"], stdin=file, timeout_s=UPDATE_TIMEOUT_S)
         if is_unreachable(result.stderr):
-            raise Unreachable("Slurm's accounting (slurmdbd) can't be reached.", result.stderr)
+            raise Unreachable("Slurm's accounting (slurmdbd) doesn't answer.", result.stderr)
         return parse.refusal(result.stderr)
 
 

@@ -339,7 +339,7 @@ class Slurm:
             async with asyncio.timeout(timeout_s):
                 result = await _communicate(process)
         except TimeoutError as error:
-            raise Unreachable(f"Slurm did not respond within {timeout_s:g} s.") from error
+            raise Unreachable(f"Slurm did not answer within {timeout_s:g} s.") from error
         finally:
             await subprocesses.end(process)
         if result.code != 0 and is_unreachable(result.stderr):
@@ -398,7 +398,7 @@ def unreachable(stderr: str) -> Unreachable:
             "versions may differ.",
             stderr,
         )
-    return Unreachable("Slurm can't be reached.", stderr)
+    return Unreachable("Slurm doesn't answer.", stderr)
 
 
 def to_error(stderr: str) -> Rejected | Unreachable:

@@ -94,7 +94,7 @@ class FakeAccounting:
 
     def _there(self) -> None:
         if self.mood == "away":
-            raise Unreachable("Slurm's accounting (slurmdbd) can't be reached.")
+            raise Unreachable("Slurm's accounting (slurmdbd) doesn't answer.")
 
     def _obey(self, line: str) -> str:
         values = dict(re.findall(r"(\w+)=(\S*)", line))

@@ -51,7 +51,7 @@ async def test_what_is_submitted_while_slurm_is_away_is_kept(portal: Live, alice
     try:
         made = await submit(alice, f"echo once >> {word}")
         assert made["state"] == "submitting"
-        assert "Slurm is not responding" in made["reason"]
+        assert "Slurm doesn't answer" in made["reason"]
         unwanted = await submit(alice, f"echo never >> {word}")
         await alice.api("POST", f"/jobs/{unwanted['id']}/cancel")
     finally:

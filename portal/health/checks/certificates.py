@@ -39,7 +39,7 @@ def check_content_host(setting: str, hosts: ContentHosts, cafile: str | None = N
     answer = nginx_probe.ask(url)
     if answer.status is None:
         suggestion = f"Point {all_of_them} to this nginx in DNS, and check that it is running."
-        return failing(f"no response from {url}: {answer.problem}", suggestion, name=result_name)
+        return failing(f"no answer from {url}: {answer.problem}", suggestion, name=result_name)
     distrust = nginx_probe.find_distrust(url, cafile)
     if distrust is None:
         return CheckResult(result_name)

@@ -29,7 +29,7 @@ async def check_gpus(context: AppContext) -> CheckResult:
     try:
         config = await context.slurm.config()
     except SlurmError:
-        return unknown("Slurm is not responding: its configuration is unknown.")
+        return unknown("Slurm doesn't answer: its configuration is unknown.")
     return judge_config(config)
 
 

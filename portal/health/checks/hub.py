@@ -25,7 +25,5 @@ async def check_hub(context: AppContext) -> CheckResult:
         return failing(f"JupyterHub refuses the portal: {sentence(str(error))}", SUGGESTION)
     except HubNotReady as error:
         cause = str(error)[:300]
-        return failing(
-            f"No response from {context.settings.hub_url}.", SUGGESTION, details=(cause,)
-        )
+        return failing(f"No answer from {context.settings.hub_url}.", SUGGESTION, details=(cause,))
     return CheckResult(text="Responding.", version=version or None)

@@ -124,7 +124,7 @@ def check_sudo(context: AppContext) -> CheckResult:
             process.kill()
             process.communicate()
         why = f"it didn't answer within {SUDO_S:g} s"
-        return failing(why, "Check whether sudo queries a directory that is not responding.")
+        return failing(why, "Check whether sudo queries a directory that doesn't answer.")
     if process.returncode != 0:
         output = " ".join(err.split())[:300]
         return failing(f"it permits no commands for this account: {output}", suggestion)

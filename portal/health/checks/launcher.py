@@ -17,7 +17,7 @@ SUGGESTION = (
     "start anything or read logs."
 )
 HOMES_SUGGESTION = (
-    "Check that the file system with the home directories is mounted and responding on the "
+    "Check that the file system with the home directories is mounted and answers on the "
     "portal's host: `ls -ld ~NAME`."
 )
 MAX_HOMELESS = 1

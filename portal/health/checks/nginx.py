@@ -42,9 +42,9 @@ def judge_answer(url: str, answer: nginx_probe.NginxAnswer) -> CheckResult:
     if answer.is_portal:
         return CheckResult(text="Responding, and it reaches the portal.")
     if answer.status is None:
-        return failing(f"No response from {url}: {sentence(answer.problem)}", SUGGESTION)
+        return failing(f"No answer from {url}: {sentence(answer.problem)}", SUGGESTION)
     if answer.status == nginx_probe.UNAVAILABLE:
-        text = f"nginx responds at {url}, but the portal behind it does not."
+        text = f"nginx answers at {url}, but the portal behind it doesn't."
         return failing(text, "Start the portal: `systemctl start portal`.")
     text = f"Requests to {url} do not reach the portal: status {answer.status}."
     return failing(text, "Check public_url, and look for another server on its port.")

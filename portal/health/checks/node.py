@@ -225,7 +225,7 @@ def _check_answer(
     """
     what = f"{part} from the nodes"
     if "error" in answer:
-        problem = f"{node} gets no response from {settings.node_url}: {answer['error']}"
+        problem = f"{node} gets no answer from {settings.node_url}: {answer['error']}"
         suggestion = NODE_URL_SUGGESTION
         if "certificate" in problem.lower():
             suggestion = (

@@ -23,7 +23,7 @@ DOWN = ("DOWN", "FAIL", "ERROR", "UNKNOWN")
 SUGGESTION = (
     "Check slurm_bin_dir and slurm_conf, that slurmctld is running (`scontrol ping`), that munged "
     "is running on this machine with the cluster's munge.key, and that the clocks are "
-    "synchronized. Jobs continue, and the portal shows the last known state until Slurm responds "
+    "synchronized. Jobs continue, and the portal shows the last known state until Slurm answers "
     "again."
 )
 ACCOUNTING_SUGGESTION = (
@@ -38,7 +38,7 @@ DENIED_SUGGESTION = (
 )
 NODES_SUGGESTION = (
     "`sinfo -R` shows the reasons; `scontrol update NodeName=… State=RESUME` resumes a node. "
-    "If a node does not respond, slurmd or munged may not be running on it, or its clock or "
+    "If a node doesn't answer, slurmd or munged may not be running on it, or its clock or "
     "munge.key may differ: check with `munge -n | ssh NODE unmunge`."
 )
 
@@ -59,7 +59,7 @@ async def check_slurm(context: AppContext) -> CheckResult:
     if watcher.trouble is None:
         return unknown("Not checked yet.")
     for_long = ago(watcher.stale_since, utcnow())
-    text = f"No response for {for_long}: {sentence(watcher.trouble)}"
+    text = f"No answer for {for_long}: {sentence(watcher.trouble)}"
     return failing(text, SUGGESTION, answered_at=watcher.at)
 
 
@@ -127,7 +127,7 @@ async def check_nodes(context: AppContext) -> CheckResult:
         return unknown("The node list is not available yet.")
     nodes, at = watcher.cluster.nodes, watcher.cluster.at
     if watcher.stale_since is not None:
-        text = "Slurm is not responding: the state of the nodes is unknown."
+        text = "Slurm doesn't answer: the state of the nodes is unknown."
         return unknown(text, answered_at=at)
     down = [node.name for node in nodes if is_down(node)]
     if down:
@@ -158,4 +158,4 @@ def _refuse(error: SlurmError, suggestion: str) -> CheckResult:
     reply = error.stderr.strip().partition("\n")[0][:300]
     if not isinstance(error, Unreachable):
         return failing(error.message, suggestion, details=(reply,) if reply else ())
-    return failing(f"No response: {sentence(f'{error.message} {reply}')}", suggestion)
+    return failing(f"No answer: {sentence(f'{error.message} {reply}')}", suggestion)

@@ -41,7 +41,7 @@ KINDS: Mapping[str, type[PortalError]] = {
 }
 LATEST_S = 1e11
 FILES_UNAVAILABLE = (
-    "Your files could not be reached. The file system may not be responding. Try again in "
+    "The file system with your files doesn't answer. Try again in "
     "a minute. If the problem persists, contact your administrators."
 )
 

@@ -139,7 +139,7 @@ def _explain(
     """Map an error as for a submission, but with a text for a forecast."""
     match error:
         case Unreachable():
-            return SlurmUnreachable(NO_ANSWER.format(why="Slurm does not answer"))
+            return SlurmUnreachable(NO_ANSWER.format(why="Slurm doesn't answer"))
         case LauncherUnavailable():
             return LauncherProblem(NO_ANSWER.format(why="The portal could not query Slurm for you"))
     return launch.to_submission_error(context, user.username, resources, error)

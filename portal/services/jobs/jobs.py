@@ -31,7 +31,7 @@ from spawner.slurm.model import JobInfo, Outcome
 log = structlog.get_logger(__name__)
 
 ANSWER_WITHIN_S = 20.0  # a request that submits is answered within this time, whatever Slurm does
-WAITS = "Slurm is not responding. The job is saved and will be submitted when Slurm is back."
+WAITS = "Slurm doesn't answer. The job is saved and will be submitted when Slurm is back."
 
 
 async def create(

@@ -196,7 +196,7 @@ def _to_mail_error(error: Exception) -> MailError:
         case smtplib.SMTPNotSupportedError() | ValueError():
             problem = MailRefused(f"The server can't accept the e-mail: {_to_line(str(error))}")
         case TimeoutError():
-            problem = MailUnavailable("The server did not respond in time.")
+            problem = MailUnavailable("The server did not answer in time.")
         case _:
             problem = MailUnavailable(f"No connection: {_to_line(str(error))}")
     return problem

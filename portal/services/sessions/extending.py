@@ -32,7 +32,7 @@ NOT_RUNNING = "Only a running session can be extended."
 NO_LIMIT = "This session has no time limit."
 OFF = "Sessions can't be extended on this portal."
 ENDED = "This session has already ended."
-NO_ANSWER = "Slurm is not responding. Check the remaining time in a minute before you try again."
+NO_ANSWER = "Slurm doesn't answer. Check the remaining time in a minute before you try again."
 _MINUTE = timedelta(minutes=1)
 _HOUR = 60
 _LOCKS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

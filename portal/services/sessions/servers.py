@@ -171,7 +171,7 @@ async def _wait_until_serving(context: AppContext, session: Session) -> None:
                 await asyncio.sleep(RETRY_S)
                 await _check_still_wanted(context, session)
     except TimeoutError as error:
-        raise Conflict("The notebook server did not respond in time.") from error
+        raise Conflict("The notebook server did not answer in time.") from error
 
 
 async def _check_still_wanted(context: AppContext, session: Session) -> None:

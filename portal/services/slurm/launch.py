@@ -52,7 +52,7 @@ log = structlog.get_logger(__name__)
 MAX_PATH = 4000
 LOG_TAIL_BYTES = 4096
 SURELY_AWAY = timedelta(seconds=20)
-NOTHING_STARTED = "Slurm is not responding, so nothing was started. Try again in a minute."
+NOTHING_STARTED = "Slurm doesn't answer, so nothing was started. Try again in a minute."
 
 
 def derive_secret(context: AppContext, uuid: str) -> str:

@@ -213,7 +213,7 @@ class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
         try:
             await super().check_hub_version()
         except SystemExit:
-            self.log.warning("The hub did not respond; continuing without its version")
+            self.log.warning("The hub did not answer; continuing without its version")
 
     async def stop_extension(self) -> None:
         self._version_task.cancel()

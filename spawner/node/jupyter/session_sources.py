@@ -16,7 +16,7 @@ from spawner.node.portal_client import PortalClient, PortalResponse
 from spawner.node.usage.meter import MEASURE_EVERY_S, Meter
 from spawner.node.usage.time_series import Series
 
-NO_PORTAL = "The portal can't be reached. Your session continues without it."
+NO_PORTAL = "The portal doesn't answer. Your session continues without it."
 ENDING = "This session is ending."
 UNKNOWN = "The portal no longer knows this session."
 NO_JOB = "This job is no longer in your list."

@@ -75,11 +75,11 @@ def test_problem_depends_on_the_answer() -> None:
     url = "https://portal.example.org"
     assert judge_answer(url, nginx_probe.NginxAnswer(200, '{"status":"ok"}')).problem is None
     away = judge_answer(url, nginx_probe.NginxAnswer(503))
-    assert away.problem == f"nginx responds at {url}, but the portal behind it does not."
+    assert away.problem == f"nginx answers at {url}, but the portal behind it doesn't."
     other = judge_answer(url, nginx_probe.NginxAnswer(404))
     assert other.problem == f"Requests to {url} do not reach the portal: status 404."
     unreachable = judge_answer(url, nginx_probe.NginxAnswer(None, problem="refused"))
-    assert unreachable.problem == f"No response from {url}: Refused."
+    assert unreachable.problem == f"No answer from {url}: Refused."
 
 
 def test_files(tmp_path: Path, make: Make) -> None:
@@ -137,4 +137,4 @@ def test_a_host_for_each_user(make: Make, serve: Serve, monkeypatch: pytest.Monk
 
 def test_content_host_without_server_is_reported() -> None:
     found = check_content_host("notebook_url", ContentHosts.of(f"http://localhost:{free_port()}"))
-    assert "no response from http://localhost:" in str(found.problem)
+    assert "no answer from http://localhost:" in str(found.problem)

@@ -151,7 +151,7 @@ async def test_nginx_is_asked_where_it_is_this_machine(
         (result,) = await run_check(check, replace(status.context, settings=settings))
         return result
 
-    assert "No response" in (await at(nowhere())).text
+    assert "No answer" in (await at(nowhere())).text
     assert (await at(portal.url)).state is ComponentState.OK
     assert "do not reach the portal" in (await at(f"{portal.url}/nowhere")).text
     elsewhere = await at("http://192.0.2.1:8000")
@@ -203,7 +203,7 @@ async def test_slurm_that_answers_and_then_does_not(played: Any) -> None:
     watcher.stale_since, watcher.trouble = utcnow() - timedelta(minutes=7), "no answer within 10 s."
     found = await check_slurm(played)
     assert found.state is ComponentState.FAILING
-    assert found.text == "No response for 7 minutes: No answer within 10 s."
+    assert found.text == "No answer for 7 minutes: No answer within 10 s."
     assert found.answered_at == watcher.at
     assert (await check_nodes(played)).state is ComponentState.UNKNOWN
 
@@ -212,7 +212,7 @@ async def test_slurmdbd_that_is_away(played: Any) -> None:
     assert (await check_accounting(played)).state is ComponentState.OK
 
     async def away() -> None:
-        raise Unreachable("Slurm can't be reached.", "sacctmgr: error: refused")
+        raise Unreachable("Slurm doesn't answer.", "sacctmgr: error: refused")
 
     played.slurm.accounting_answers = away
     found = await check_accounting(played)

@@ -66,7 +66,7 @@ def test_the_queue_is_parsed_with_the_portals_ids() -> None:
     ("status", "problem", "wrong"),
     [
         (409, {}, False),
-        (503, {"type": "urn:portal:unavailable", "detail": "Slurm is not responding."}, False),
+        (503, {"type": "urn:portal:unavailable", "detail": "Slurm doesn't answer."}, False),
         (500, {"type": "urn:portal:internal", "detail": "The portal has a fault."}, True),
         (502, {"detail": "<html>"}, True),
         (503, {"type": "urn:portal:unavailable", "detail": ""}, True),

@@ -143,7 +143,7 @@ async def test_limits_that_the_forecast_can_not_see(
 @pytest.mark.parametrize(
     ("fault", "slug", "words"),
     [
-        (Unreachable("No."), "slurm-unreachable", "Slurm does not answer"),
+        (Unreachable("No."), "slurm-unreachable", "Slurm doesn't answer"),
         (LauncherUnavailable("No."), "launcher-unavailable", "could not query Slurm for you"),
     ],
 )

@@ -302,7 +302,7 @@ async def test_history_that_is_not_answered_is_read_in_shorter_parts_later(
     async def accounting(since: datetime, _ids: Any = None, until: Any = None) -> list[JobInfo]:
         spans.append(until - since)
         if slow:
-            raise Unreachable("Slurm did not respond within 10 s.")
+            raise Unreachable("Slurm did not answer within 10 s.")
         return []
 
     monkeypatch.setattr(harness.slurm, "accounting", accounting)

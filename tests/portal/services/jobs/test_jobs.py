@@ -231,7 +231,7 @@ async def test_while_slurm_is_silent_it_is_kept_and_can_be_cancelled(job_portal:
     job_portal.launchers.mood, job_portal.slurm.away = "silent", True
     job = await job_portal.job()
     assert (job["state"], job["job_id"]) == ("submitting", None)
-    assert "Slurm is not responding" in job["reason"]
+    assert "Slurm doesn't answer" in job["reason"]
     asked = await job_portal.ask("POST", f"/jobs/{job['id']}/cancel")
     assert (asked.body["state"], asked.body["reason"]) == ("stopping", None)
     ended = await job_portal.settled(job["id"], "ended")

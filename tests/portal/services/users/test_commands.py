@@ -344,13 +344,13 @@ async def test_a_creation_that_breaks_off_is_written_down_and_mended_at_the_logi
 
     async def breaks_off(self: Any, new: Any) -> Any:
         await whole(self, new)
-        raise DirectoryUnfinished("The directory stopped responding during the change.")
+        raise DirectoryUnfinished("The directory stopped answering during the change.")
 
     monkeypatch.setattr(type(directory), "create", breaks_off)
     answer = await carol.post(USERS, {**NEW, "username": "halfway"})
     assert (answer.status, answer.slug) == (503, "directory-unfinished")
     (event,) = await audited(here, "user.create", "halfway")
-    assert "stopped responding" in event["unfinished"]
+    assert "stopped answering" in event["unfinished"]
     found = await shown(carol, "halfway")
     assert (found["in_directory"], found["known"]) == (True, False)
     # an administrator can continue, and the next change that needs the row creates it

@@ -73,7 +73,7 @@ async def test_empty_value_does_not_take_the_next_line(confined: str) -> None:
 
 async def test_slurm_that_does_not_answer_leaves_it_unknown() -> None:
     async def away() -> str:
-        raise Unreachable("Slurm can't be reached.", "")
+        raise Unreachable("Slurm doesn't answer.", "")
 
     health: Any = SimpleNamespace(slurm=SimpleNamespace(config=away))
     assert (await check_gpus(health)).state is ComponentState.UNKNOWN

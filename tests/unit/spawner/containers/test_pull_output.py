@@ -48,7 +48,7 @@ def test_the_bar_of_mksquashfs_is_a_percentage() -> None:
         ("oras-not-sif", "no container image"),
         ("oras-no-sif-inside", "no container image"),
         ("plain-http", "image_import_plain_registries"),
-        ("refused", "can't be reached"),
+        ("refused", "doesn't answer"),
         ("disk-full-fetching", "The disk is full"),
         ("disk-full-unpacking", "The disk is full"),
         ("disk-full-moving", "The disk is full"),
@@ -71,7 +71,7 @@ def test_credentials_that_are_there_are_the_wrong_ones() -> None:
         ("x509: certificate signed by unknown authority", "not trust the certificate"),
         ("toomanyrequests: You have reached your pull rate limit", "there were too many"),
         ("requested access to the resource is denied", "denied access"),
-        ("dial tcp 192.0.2.1:443: i/o timeout", "can't be reached"),
+        ("dial tcp 192.0.2.1:443: i/o timeout", "doesn't answer"),
         (
             "dial tcp: lookup h.example on 192.0.2.53:53: read udp: i/o timeout",
             "doesn't exist, or the name service",

@@ -73,12 +73,12 @@ async def test_what_the_first_may_have_read_is_not_sent_again(
 ) -> None:
     first, second = two
     first.status = status
-    with pytest.raises(PortalAway, match="did not respond" if status is None else str(status)):
+    with pytest.raises(PortalAway, match="did not answer" if status is None else str(status)):
         await ask(first.url, second.url)
     # aiohttp itself retries the same server after a broken connection
     assert (set(first.seen), second.seen) == ({"PUT /a"}, [])
 
 
 async def test_none_is_there() -> None:
-    with pytest.raises(PortalAway, match="did not respond"):
+    with pytest.raises(PortalAway, match="did not answer"):
         await ask(*(f"http://127.0.0.1:{free_port()}" for _ in range(2)))

@@ -212,7 +212,7 @@ class TestFull:
         [
             (errno.ENOSPC, "is full"),
             (errno.EDQUOT, "quota"),
-            (errno.EIO, "is not responding"),
+            (errno.EIO, "doesn't answer"),
             (errno.EROFS, "is not writable"),
         ],
     )

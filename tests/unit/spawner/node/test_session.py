@@ -82,7 +82,7 @@ def test_a_home_that_can_not_be_reached(tmp_path: Path, monkeypatch: pytest.Monk
         (OSError(errno.EDQUOT, "Disk quota exceeded"), "no space left"),
         (ModuleNotFoundError("No module named 'jupyterlab'"), "contact your administrators"),
         (KeyError("secret"), "lacks 'secret'"),
-        (OutOfReach("the portal could not be reached"), "The portal could not be reached."),
+        (OutOfReach("the portal doesn't answer"), "The portal doesn't answer."),
         (NodeSetupError("the node has no address"), "The node has no address."),
         (session.ServerError("JupyterLab exited with status 1"), "the session's log"),
     ],

@@ -38,11 +38,11 @@ slurm_load_jobs error: Protocol authentication error"""
         (NO_MUNGE, "munge is not running on the portal's host"),
         ("slurm_load_jobs error: Protocol authentication error", "their clocks, munge keys"),
         ("error: Munge decode failed: Rewound credential", "their clocks, munge keys"),
-        ("slurm_load_jobs error: Unable to contact slurm controller", "can't be reached"),
+        ("slurm_load_jobs error: Unable to contact slurm controller", "doesn't answer"),
         # slurmctld was killed while it read the script
         (
             "sbatch: error: Batch job submission failed: Unexpected missing socket error",
-            "can't be reached",
+            "doesn't answer",
         ),
     ],
 )

@@ -145,7 +145,7 @@ async def test_a_slow_accounting_is_not_asked_for_the_halves_at_once(
 
     async def job_times(start: datetime, end: datetime) -> list[JobTime]:
         asked.append(end - start)
-        raise Unreachable("Slurm did not respond within 60 s.")
+        raise Unreachable("Slurm did not answer within 60 s.")
 
     async def due(*_: object) -> list[tuple[date, date]]:
         return [(today, today), (today - 31 * A_DAY, today - A_DAY)]
