@@ -100,7 +100,7 @@ class LiveOut(BaseModel):
     jobs: int
 
 
-class HomeRunOut(BaseModel):
+class HomeCommandRunOut(BaseModel):
     """One run of the site's command for a home directory; `output` is the end of its output."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -154,7 +154,7 @@ class UserOut(UserRow):
     web_sessions: int
     tokens: int
     live: LiveOut
-    home_runs: list[HomeRunOut]
+    home_runs: list[HomeCommandRunOut]
     home_tasks: list[HomeTask]
     readiness: ReadinessOut
     capabilities: CapabilitiesOut
@@ -241,7 +241,7 @@ def _to_user_out(
             "web_sessions": details.web_sessions,
             "tokens": details.tokens,
             "live": LiveOut.model_validate(details.live),
-            "home_runs": [HomeRunOut.model_validate(run) for run in details.home_runs],
+            "home_runs": [HomeCommandRunOut.model_validate(run) for run in details.home_runs],
             "home_tasks": [task for task in HomeTask if home_directories.command(settings, task)],
             "capabilities": CapabilitiesOut.of(details.capabilities),
         }

@@ -28,7 +28,7 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
     settings = context.settings
     reconcile = Reconciler(context)
     deprovisioning = deprovision.Deprovisioning(context)
-    homes = home_commands.HomeRuns(context)
+    homes = home_commands.HomeCommandLoop(context)
     for service in (reconcile, deprovisioning, homes):
         stack.push_async_callback(service.close)
     sync = directory_sync.DirectorySync(context)

@@ -96,7 +96,7 @@ class GroupManager(Base):
     created_by: Mapped[str] = mapped_column(String(100))
 
 
-class HomeRun(Base):
+class HomeCommandRun(Base):
     """One run of the site's command for a user's home directory.
 
     `output` is its stdout and stderr combined, only the end if it is long.

@@ -5524,21 +5524,10 @@ export interface components {
             status: "ok";
         };
         /**
-         * HomeIn
-         * @description A task for the home directory. Archiving and deleting are part of deleting a user only.
-         */
-        HomeIn: {
-            /**
-             * Task
-             * @constant
-             */
-            task: "create";
-        };
-        /**
-         * HomeRunOut
+         * HomeCommandRunOut
          * @description One run of the site's command for a home directory; `output` is the end of its output.
          */
-        HomeRunOut: {
+        HomeCommandRunOut: {
             /**
              * Created At
              * Format: date-time
@@ -5558,6 +5547,17 @@ export interface components {
             started_at: string | null;
             state: components["schemas"]["HomeState"];
             task: components["schemas"]["HomeTask"];
+        };
+        /**
+         * HomeIn
+         * @description A task for the home directory. Archiving and deleting are part of deleting a user only.
+         */
+        HomeIn: {
+            /**
+             * Task
+             * @constant
+             */
+            task: "create";
         };
         /**
          * HomeState
@@ -8800,7 +8800,7 @@ export interface components {
             /** Home */
             home: string | null;
             /** Home Runs */
-            home_runs: components["schemas"]["HomeRunOut"][];
+            home_runs: components["schemas"]["HomeCommandRunOut"][];
             /** Home Tasks */
             home_tasks: components["schemas"]["HomeTask"][];
             /** In Directory */

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal.config.settings import Settings
 from portal.directory.contract import DirectoryUser
 from portal.errors import Conflict
-from portal.models import HomeRun, HomeState, HomeTask, User
+from portal.models import HomeCommandRun, HomeState, HomeTask, User
 
 LIVE = (HomeState.QUEUED, HomeState.RUNNING)
 UNKNOWN_ID = -1
@@ -47,7 +47,7 @@ async def request(
     uid: int | None,
     gid: int | None,
     by: str,
-) -> HomeRun:
+) -> HomeCommandRun:
     """Request the creation, archiving or deletion of a home directory.
 
     Runs in the caller's transaction; notify `HOMES` after it. A waiting request is not added twice.
@@ -55,11 +55,13 @@ async def request(
     the time the command runs.
     """
     await db.flush()
-    same_task = select(HomeRun).where(HomeRun.user_id == user.id, HomeRun.task == task)
-    waiting = await db.scalar(same_task.where(HomeRun.state.in_(LIVE)).limit(1))
+    same_task = select(HomeCommandRun).where(
+        HomeCommandRun.user_id == user.id, HomeCommandRun.task == task
+    )
+    waiting = await db.scalar(same_task.where(HomeCommandRun.state.in_(LIVE)).limit(1))
     if waiting is not None:
         return waiting
-    row = HomeRun(
+    row = HomeCommandRun(
         user_id=user.id,
         task=task,
         home=home or "",
@@ -81,7 +83,9 @@ async def request_once(
     if not command(settings, HomeTask.CREATE):
         return False
     await db.flush()
-    earlier = select(HomeRun.id).where(HomeRun.user_id == user.id, HomeRun.task == HomeTask.CREATE)
+    earlier = select(HomeCommandRun.id).where(
+        HomeCommandRun.user_id == user.id, HomeCommandRun.task == HomeTask.CREATE
+    )
     if await db.scalar(earlier.limit(1)) is not None:
         return False
     await request_for(db, user, entry, HomeTask.CREATE, by=by)
@@ -90,12 +94,12 @@ async def request_once(
 
 async def request_for(
     db: AsyncSession, user: User, entry: DirectoryUser, task: HomeTask, *, by: str
-) -> HomeRun:
+) -> HomeCommandRun:
     """Request a task as `request` does, with the path and numbers of the directory entry."""
     return await request(db, user, task, home=entry.home, uid=entry.uid, gid=entry.gid, by=by)
 
 
-def arguments(settings: Settings, username: str, row: HomeRun) -> list[str]:
+def arguments(settings: Settings, username: str, row: HomeCommandRun) -> list[str]:
     """Return the command for this row.
 
     Raises Conflict with the reason if it is not safe to run: it may run as root on a path that the

@@ -19,7 +19,7 @@ from portal.background.notifier import HOMES
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict
-from portal.models import HomeRun, HomeState, User
+from portal.models import HomeCommandRun, HomeState, User
 from portal.services.audit.audit import Action, record
 from portal.services.identity import home_directories
 from portal.services.store import change
@@ -33,7 +33,7 @@ OUTPUT_BYTES = 64 * 1024
 LATE = "\nIt took longer than {minutes:g} minutes (home_command_minutes) and was ended."
 
 
-class HomeRuns:
+class HomeCommandLoop:
     """The loop for home directory commands."""
 
     def __init__(self, context: AppContext) -> None:
@@ -51,16 +51,18 @@ class HomeRuns:
 
     async def step(self) -> None:
         """Start waiting commands, oldest first, one at a time for each user."""
-        query = select(HomeRun).where(HomeRun.state.in_(home_directories.LIVE))
+        query = select(HomeCommandRun).where(HomeCommandRun.state.in_(home_directories.LIVE))
         async with self.context.db.session() as db:
-            rows = (await db.scalars(query.order_by(HomeRun.created_at, HomeRun.id))).all()
+            rows = (
+                await db.scalars(query.order_by(HomeCommandRun.created_at, HomeCommandRun.id))
+            ).all()
         for row in rows:
             if self._tasks.count_running("home") >= MAX_RUNNING_COMMANDS:
                 break
             self._tasks.start(f"home {row.user_id}", utcnow(), partial(self._process, row))
         self._tasks.forget({row.user_id for row in rows}, len(rows))
 
-    async def _process(self, row: HomeRun) -> None:
+    async def _process(self, row: HomeCommandRun) -> None:
         """Run one command and store its result in the row."""
         self.locks.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self.locks / row.user_id, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -73,7 +75,7 @@ class HomeRuns:
         finally:
             os.close(descriptor)
 
-    async def _run(self, row: HomeRun, lock: int) -> None:
+    async def _run(self, row: HomeCommandRun, lock: int) -> None:
         settings = self.context.settings
         async with self.context.db.session() as db:
             user = await db.get(User, row.user_id)
@@ -85,18 +87,18 @@ class HomeRuns:
         except Conflict as error:
             await self._finish(row, username, Ended(None, error.detail))
             return
-        await change(self.context.db, HomeRun, row.id, _mark_running)
+        await change(self.context.db, HomeCommandRun, row.id, _mark_running)
         minutes = settings.home_command_minutes
         ended = await run(arguments, lock=lock, timeout_s=minutes * 60, output_bytes=OUTPUT_BYTES)
         await self._finish(row, username, ended)
 
-    async def _finish(self, row: HomeRun, username: str, ended: Ended) -> None:
+    async def _finish(self, row: HomeCommandRun, username: str, ended: Ended) -> None:
         good = ended.exit_code == 0 and not ended.late
         output = ended.output
         if ended.late:
             output += LATE.format(minutes=self.context.settings.home_command_minutes)
         async with self.context.db.session() as db:
-            current = await db.get(HomeRun, row.id)
+            current = await db.get(HomeCommandRun, row.id)
             if current is None:
                 return
             current.state = HomeState.DONE if good else HomeState.FAILED
@@ -107,5 +109,5 @@ class HomeRuns:
             await db.commit()
 
 
-def _mark_running(row: HomeRun) -> None:
+def _mark_running(row: HomeCommandRun) -> None:
     row.state, row.started_at = HomeState.RUNNING, utcnow()

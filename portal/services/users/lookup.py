@@ -18,7 +18,7 @@ from portal.errors import Conflict, DirectoryUnavailable, NotFound
 from portal.models import (
     AccessToken,
     GroupManager,
-    HomeRun,
+    HomeCommandRun,
     SecondFactor,
     User,
     WebSession,
@@ -65,7 +65,7 @@ class UserDetails:
     web_sessions: int
     tokens: int
     live: LiveCounts
-    home_runs: list[HomeRun]
+    home_runs: list[HomeCommandRun]
     primary_group: str | None = None
 
 
@@ -206,8 +206,8 @@ async def _load_row(context: AppContext, username: str) -> UserDetails:
         tokens = select(func.count()).where(
             AccessToken.user_id == user_id, AccessToken.expires_at > now
         )
-        runs = select(HomeRun).where(HomeRun.user_id == user_id)
-        newest = runs.order_by(HomeRun.created_at.desc(), HomeRun.id).limit(HOME_RUNS)
+        runs = select(HomeCommandRun).where(HomeCommandRun.user_id == user_id)
+        newest = runs.order_by(HomeCommandRun.created_at.desc(), HomeCommandRun.id).limit(HOME_RUNS)
         return UserDetails(
             username=username,
             entry=None,

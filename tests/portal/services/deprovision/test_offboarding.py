@@ -14,7 +14,7 @@ from portal.directory.service import LdapDirectory
 from portal.models import (
     BatchJob,
     HalfLogin,
-    HomeRun,
+    HomeCommandRun,
     Job,
     JobsPolicy,
     JobState,
@@ -308,7 +308,7 @@ async def test_files_are_seen_to_before_the_entry_goes(run_here: RunHere, hub: P
                 done=lambda answer: answer.status == 404,
             )
         async with portal.context.db.session() as db:
-            (run,) = await db.scalars(select(HomeRun))
+            (run,) = await db.scalars(select(HomeCommandRun))
         assert (run.task, run.home, run.requested_by) == ("archive", "/home/filer", "carol")
         assert run.uid >= 50_000
 

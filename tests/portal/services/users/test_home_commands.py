@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from portal.background.notifier import HOMES
 from portal.health.checks.installation import check_home_commands, has_home_commands
-from portal.models import HomeRun, HomeState, User
+from portal.models import HomeCommandRun, HomeState, User
 from tests.portal.conftest import Browser, MakeSettings, Portal
 from tests.portal.users_portal import USERS, RunHere, audited, logged_in
 
@@ -130,13 +130,13 @@ async def test_a_home_that_could_be_anything_is_never_handed_on(
             username = f"odd-home{number}"
             async with portal.context.db.session() as db:
                 user = await _row(db, username)
-                db.add(HomeRun(user_id=user, task="create", home=home, uid=20001, gid=1,
+                db.add(HomeCommandRun(user_id=user, task="create", home=home, uid=20001, gid=1,
                                requested_by="carol"))  # fmt: skip
                 await db.commit()
         system = {"home": "/home/sys", "uid": 12, "gid": 1}
         async with portal.context.db.session() as db:
             user = await _row(db, "odd-home-system")
-            db.add(HomeRun(user_id=user, task="create", requested_by="carol", **system))
+            db.add(HomeCommandRun(user_id=user, task="create", requested_by="carol", **system))
             await db.commit()
         portal.context.notifier.notify(HOMES)
         for username in (*(f"odd-home{number}" for number in range(6)), "odd-home-system"):
@@ -164,8 +164,9 @@ async def test_after_a_kill_it_runs_again_when_nothing_is_left_of_the_old(
         await carol.post(USERS, {"username": "home-ida", "surname": "Ida"})
         async with portal.context.db.session() as db:
             user_id = (await carol.get(f"{USERS}/home-ida")).body["user_id"]
-            db.add(HomeRun(user_id=user_id, task="create", state="running", home="/home/home-ida",
-                           uid=50000, gid=50000, requested_by="carol"))  # fmt: skip
+            db.add(HomeCommandRun(user_id=user_id, task="create", state="running",
+                                  home="/home/home-ida", uid=50000, gid=50000,
+                                  requested_by="carol"))  # fmt: skip
             await db.commit()
     lock = os.open(locks / user_id, os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX)
