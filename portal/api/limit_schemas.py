@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, String
 from portal.models import Limit, LimitScope
 from portal.services.limits import associations as association_rules
 from portal.services.limits import limit_views as views
+from portal.services.limits.association_states import AssociationState
 from portal.services.limits.limit_changes import MAX_NAMES, names_of
 from portal.services.limits.limit_rules import FIELDS, LISTS, EffectiveLimit, LimitValues
-from portal.services.limits.slurm_limits import AssociationState
 
 Number = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]

@@ -18,6 +18,7 @@ from portal.services.limits.all_limits import (
     to_limit_values,
 )
 from portal.services.limits.allowances import in_use_by
+from portal.services.limits.association_states import AssociationState
 from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, LimitSource, LimitValues
 from portal.services.limits.live_counts import (
     LiveCounts,
@@ -25,7 +26,7 @@ from portal.services.limits.live_counts import (
     count_live_by_user,
     members_query,
 )
-from portal.services.limits.slurm_limits import NO_ANSWER, AssociationState
+from portal.services.limits.slurm_limits import NO_ANSWER
 from spawner.slurm.parse_accounting import InUse
 
 SYNC_PENDING = "The limit is being applied to Slurm. This can take a minute."

@@ -8,8 +8,8 @@ from portal.context import AppContext
 from portal.errors import NotFound
 from portal.models import Association
 from portal.services.audit import audit
+from portal.services.limits.association_states import AssociationState
 from portal.services.limits.associations import EXISTS, PRESENT, RESTORE, format_value, label
-from portal.services.limits.slurm_limits import AssociationState
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,23 @@ result of each change is read back.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 import structlog
-from sqlalchemy import delete, insert, select, update
 
 from portal.background.background_loop import BackgroundLoop
 from portal.background.notifier import LIMITS, Notifier
 from portal.db import Database, utcnow
-from portal.models import Association, new_id
+from portal.models import new_id
+from portal.services.limits import association_states
 from portal.services.limits import associations as association_rules
 from portal.services.limits.accounting_cache import AccountingCache
 from portal.services.limits.all_limits import AllLimits, every_limit
+from portal.services.limits.association_lines import build_lines
+from portal.services.limits.association_states import AssociationState
 from portal.services.limits.associations import (
     ABSENT,
     EXISTS,
@@ -33,7 +33,6 @@ from portal.services.limits.associations import (
 )
 from portal.services.limits.limited_users import LimitedUsers, ResolvedLimits
 from spawner.errors import SpawnerError
-from spawner.slurm import parse_accounting
 from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts
 from spawner.slurm.watcher import Watcher
 
@@ -44,7 +43,6 @@ ROUND_TIMEOUT_S = 12.0
 """A change is answered once Slurm has it, or after this many seconds."""
 RETRY_FAILED = timedelta(seconds=10)
 GATHER_S = 0.3  # changes within this time share a round
-USERS_IN_A_LINE = 100
 LINES_PER_BATCH = 40
 MAX_REPEATED_LINES = 10  # refused lines that are repeated one by one to get the reason
 RETRY_REFUSED = timedelta(minutes=5)  # after a refusal
@@ -52,36 +50,6 @@ RETRY_DENIED = timedelta(minutes=1)  # after a refusal for lack of rights: slurm
 DENIED = ("privilege", "permission denied")
 VALUE_UNCHANGED = "Slurm accepted the change but shows a different value."
 NO_ANSWER = "Slurm's accounting doesn't answer. The limit is applied as soon as it does."
-
-
-@dataclass
-class AssociationState:
-    """One association as of the last round. `pending` are values yet to be written to Slurm."""
-
-    id: str
-    key: AssociationKey
-    desired: Mapping[str, Any] = field(default_factory=dict)
-    applied: dict[str, Any] = field(default_factory=dict)
-    actual: Mapping[str, Any] | None = None
-    accepted: dict[str, Any] = field(default_factory=dict)
-    pending: dict[str, Any] = field(default_factory=dict)
-    drift: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-    refused: str | None = None
-    tried_at: datetime | None = None
-    written_at: datetime | None = None
-    drift_since: datetime | None = None
-
-    def to_columns(self) -> dict[str, Any]:
-        """Return the columns of its row."""
-        names = ("applied", "accepted", "refused", "tried_at", "written_at", "drift_since")
-        row = {name: getattr(self, name) for name in names}
-        actual = None if self.actual is None else dict(self.actual)
-        row["written"] = dict(row.pop("applied"))
-        return {**row, "accepted": dict(self.accepted), "found": actual}
-
-    def drift_id(self, name: str) -> str:
-        """Return the id of one drifted value; it may appear in a URL."""
-        return str(uuid5(NAMESPACE_OID, f"{self.id}/{name}"))
 
 
 class SlurmLimits:
@@ -131,7 +99,7 @@ class SlurmLimits:
 
         Values yet to be written to Slurm are not included.
         """
-        associations = await self._load()
+        associations = await association_states.load(self._db)
         for association in associations.values():
             if association.drift_since is not None:
                 association.drift = association_rules.differs(
@@ -168,7 +136,7 @@ class SlurmLimits:
             limits = await every_limit(db)
         # Also after a change by the command line: an administrator's change does not wait its turn.
         requested |= self._limits is not None and limits != self._limits
-        associations = await self._load()
+        associations = await association_states.load(self._db)
         if not associations and limits == AllLimits(None, {}, {}, {}):
             self._publish({})
             return
@@ -179,7 +147,7 @@ class SlurmLimits:
         self._limits = limits
         now = utcnow()
         fresh = await asyncio.to_thread(self._compare, associations, concerned, limits, now)
-        await self._save(associations, fresh)
+        await association_states.save(self._db, associations, fresh)
         due = [s for s in fresh.values() if s.pending and (requested or _may_retry(s, now))]
         if due and accounting_cache.facts is not None:
             await self._apply(due, accounting_cache.facts)
@@ -187,7 +155,7 @@ class SlurmLimits:
             fresh = await asyncio.to_thread(
                 self._compare, associations, concerned, limits, utcnow()
             )
-            await self._save(associations, fresh)
+            await association_states.save(self._db, associations, fresh)
         self._publish(fresh)
 
     def _publish(self, associations: dict[AssociationKey, AssociationState]) -> None:
@@ -247,7 +215,7 @@ class SlurmLimits:
 
     async def _apply(self, due: list[AssociationState], facts: ClusterFacts) -> None:
         """Write all changes in batches. Refused ones are repeated one by one to get the reason."""
-        lines = lines_for(due, facts.cluster, await self._find_new_defaults(due))
+        lines = build_lines(due, facts.cluster, await self._find_new_defaults(due))
         for at in range(0, len(lines), LINES_PER_BATCH):
             batch = [line for line, _ in lines[at : at + LINES_PER_BATCH]]
             await self._check_leader()
@@ -293,58 +261,6 @@ class SlurmLimits:
             if user in moving and not partition and association.pending.get(EXISTS) == PRESENT:
                 stays.setdefault(user, account)
         return stays
-
-    # --- the table ------------------------------------------------------------------------------
-
-    async def _load(self) -> dict[AssociationKey, AssociationState]:
-        table = Association.__table__
-        async with self._db.session() as db:
-            rows = (await db.execute(select(table))).mappings().all()
-        return {
-            (row["account"], row["username"], row["partition"]): AssociationState(
-                id=row["id"],
-                key=(row["account"], row["username"], row["partition"]),
-                applied=row["written"] or {},
-                actual=row["found"],
-                accepted=row["accepted"] or {},
-                refused=row["refused"],
-                tried_at=row["tried_at"],
-                written_at=row["written_at"],
-                drift_since=row["drift_since"],
-            )
-            for row in rows
-        }
-
-    async def _save(
-        self,
-        before: Mapping[AssociationKey, AssociationState],
-        after: Mapping[AssociationKey, AssociationState],
-    ) -> None:
-        """Store the differences."""
-        gone = [association.id for key, association in before.items() if key not in after]
-        new = [association for key, association in after.items() if key not in before]
-        both = [(before[key], association) for key, association in after.items() if key in before]
-        changed = [new for old, new in both if old.to_columns() != new.to_columns()]
-        if not (gone or new or changed):
-            return
-        async with self._db.session() as db:
-            for at in range(0, len(gone), 500):
-                ids = gone[at : at + 500]
-                await db.execute(delete(Association).where(Association.id.in_(ids)))
-            if new:
-                await db.execute(insert(Association), [_to_row(association) for association in new])
-            if changed:
-                rows = [
-                    {"id": association.id, **association.to_columns()} for association in changed
-                ]
-                await db.execute(update(Association), rows)
-            await db.commit()
-
-
-def _to_row(association: AssociationState) -> dict[str, Any]:
-    account, username, partition = association.key
-    where = {"account": account, "username": username, "partition": partition}
-    return {"id": association.id, **where, **association.to_columns()}
 
 
 def _build_state(
@@ -392,67 +308,9 @@ def _is_applied(
 ) -> bool:
     """Return whether Slurm has the values that were just written."""
     actual = associations.get(association.key)
-    here = association.pending.get(EXISTS)
-    if here == ABSENT or actual is None:
-        return (here == ABSENT) == (actual is None)
+    existence = association.pending.get(EXISTS)
+    if existence == ABSENT or actual is None:
+        return (existence == ABSENT) == (actual is None)
     ours = {name: value for name, value in association.pending.items() if name != EXISTS}
     ended = {"QOS", "DefaultQOS"}  # once removed, Slurm shows the account's value
     return all(actual.get(n) == v or (v is None and n in ended) for n, v in ours.items())
-
-
-# --- lines for sacctmgr -------------------------------------------------------------------------
-
-Line = tuple[str, list[AssociationState]]
-
-
-def lines_for(
-    due: Iterable[AssociationState], cluster: str, moves: Mapping[str, str]
-) -> list[Line]:
-    """Return the sacctmgr commands, in a workable order, and the associations of each.
-
-    First come additions, then values, then removals. `moves` are the new default accounts by user.
-    Associations with equal values share a command.
-    """
-    adds: dict[tuple[bool, str, str], list[AssociationState]] = {}
-    sets: dict[tuple[str, str, str], list[AssociationState]] = {}
-    gone: list[Line] = []
-    for association in sorted(due, key=lambda member: member.key):
-        account, username, partition = association.key
-        here = association.pending.get(EXISTS)
-        if here == ABSENT:
-            if not partition and username in moves:
-                gone.append(
-                    (parse_accounting.set_default_account(cluster, username, moves[username]), [])
-                )
-            gone.append(
-                (parse_accounting.remove(cluster, account, username, partition), [association])
-            )
-            continue
-        if here == PRESENT:
-            adds.setdefault((bool(partition), account, partition), []).append(association)
-        values = {name: value for name, value in association.pending.items() if name != EXISTS}
-        if values:
-            sets.setdefault((account, partition if username else "*", repr(values)), []).append(
-                association
-            )
-    lines: list[Line] = []
-    for _, some in sorted(adds.items()):
-        for group in _chunk(some):
-            account, _, partition = group[0].key
-            line = parse_accounting.add(
-                cluster, account, [member.key[1] for member in group], partition
-            )
-            lines.append((line, group))
-    for _, some in sorted(sets.items()):
-        for group in _chunk(some):
-            account, _, partition = group[0].key
-            users = [member.key[1] for member in group if member.key[1]]
-            values = {name: value for name, value in group[0].pending.items() if name != EXISTS}
-            lines.append(
-                (parse_accounting.modify(cluster, account, users, partition, values), group)
-            )
-    return [*lines, *gone]
-
-
-def _chunk(some: list[AssociationState]) -> list[list[AssociationState]]:
-    return [some[at : at + USERS_IN_A_LINE] for at in range(0, len(some), USERS_IN_A_LINE)]

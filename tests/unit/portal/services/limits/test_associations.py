@@ -18,7 +18,6 @@ from portal.services.limits.associations import (
     label,
 )
 from portal.services.limits.limit_rules import LimitValues, effective
-from portal.services.limits.slurm_limits import AssociationState, lines_for
 from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts
 
 FACTS = ClusterFacts("demo", frozenset({"limits"}), frozenset({"cpu", "mem", "gres/gpu"}))
@@ -196,39 +195,3 @@ def test_values_as_users_read_them() -> None:
     ]
     assert [format_value("MaxWall", minutes) for minutes in (30, 1440)] == ["30 minutes", "1 day"]
     assert format_value("gres/gpu", None) == "no limit"
-
-
-# --- lines --------------------------------------------------------------------------------------
-
-
-def test_who_gets_the_same_is_in_one_line_and_what_goes_comes_last() -> None:
-    due = [
-        AssociationState("1", ("research", "bob", ""), pending={"gres/gpu": 1}),
-        AssociationState("2", ("research", "alice", ""), pending={"gres/gpu": 1}),
-        AssociationState("3", ("research", "carol", ""), pending={EXISTS: ABSENT}),
-        AssociationState("4", ("teaching", "carol", ""), pending={EXISTS: PRESENT, "gres/gpu": 1}),
-        AssociationState(
-            "5", ("teaching", "carol", "cpu"), pending={EXISTS: PRESENT, "MaxSubmitJobs": 0}
-        ),
-        AssociationState("6", ("teaching", "", ""), pending={"cpu": 9}),
-    ]
-    lines = [line for line, _ in lines_for(due, "demo", {"carol": "teaching"})]
-    assert lines == [
-        "add user carol account=teaching cluster=demo",
-        "add user carol account=teaching cluster=demo partition=cpu",
-        "modify user alice,bob where account=research cluster=demo partition= set"
-        " GrpTRES=gres/gpu=1",
-        "modify user carol where account=teaching cluster=demo partition= set GrpTRES=gres/gpu=1",
-        "modify account teaching where cluster=demo set GrpTRES=cpu=9",
-        "modify user carol where account=teaching cluster=demo partition=cpu set MaxSubmitJobs=0",
-        "modify user carol where cluster=demo set DefaultAccount=teaching",
-        "remove user carol where account=research cluster=demo",
-    ]
-
-
-def test_many_users_are_cut_into_lines() -> None:
-    due = [
-        AssociationState(str(n), ("research", f"u{n}", ""), pending={"cpu": 1}) for n in range(250)
-    ]
-    lines = lines_for(due, "demo", {})
-    assert [len(group) for _, group in lines] == [100, 100, 50]
