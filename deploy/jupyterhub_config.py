@@ -34,13 +34,10 @@ from typing import Any
 
 from jupyterhub.log import log_request
 
-from spawner.jupyterhub.plugin import (
-    USERNAME,
-    PortalAuthenticator,
-    PortalProxy,
-    PortalSpawner,
-    adopt_request_id,
-)
+from spawner.jupyterhub.authenticator import USERNAME, PortalAuthenticator
+from spawner.jupyterhub.internal_client import adopt_request_id
+from spawner.jupyterhub.proxy import PortalProxy
+from spawner.jupyterhub.spawner import PortalSpawner
 
 ENVIRONMENT_NAME = "PORTAL_HUB_CONFIG"
 KEYS = (

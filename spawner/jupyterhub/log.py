@@ -6,7 +6,7 @@ import json
 import logging
 from datetime import UTC, datetime
 
-from spawner.jupyterhub.plugin import REQUEST
+from spawner.jupyterhub.internal_client import REQUEST
 
 MAX_CHARS = 2000
 

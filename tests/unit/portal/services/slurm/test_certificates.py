@@ -16,7 +16,8 @@ from portal.models import Session, Tensorboard
 from portal.node_ca import open_ca
 from portal.services.sessions.servers import url_of
 from portal.services.slurm import certificates
-from spawner.jupyterhub.plugin import InternalResponse, _server_url
+from spawner.jupyterhub.internal_client import InternalResponse
+from spawner.jupyterhub.spawner import build_server_url
 from spawner.node.identity import NodeIdentity
 from spawner.slurm.model import JobInfo, JobPhase
 from tests.unit.portal.test_node_ca import settings
@@ -93,11 +94,13 @@ def test_the_hub_looks_at_a_plain_server_and_at_itself_for_one_that_proves_its_n
     assert url_of(plain) == "http://10.77.0.11:40123"
     assert url_of(proven) == "https://10.77.0.11:40123"
     assert (
-        _server_url(InternalResponse(200, {"url": url_of(plain)}), HUB) == "http://10.77.0.11:40123"
+        build_server_url(InternalResponse(200, {"url": url_of(plain)}), HUB)
+        == "http://10.77.0.11:40123"
     )
     assert (
-        _server_url(InternalResponse(200, {"url": url_of(proven)}), HUB) == "http://127.0.0.1:8081"
+        build_server_url(InternalResponse(200, {"url": url_of(proven)}), HUB)
+        == "http://127.0.0.1:8081"
     )
     for status, url in ((404, url_of(proven)), (200, "https://10.77.0.11"), (200, "ftp://x:1")):
         with pytest.raises(SpawnException):
-            _server_url(InternalResponse(status, {"url": url}), HUB)
+            build_server_url(InternalResponse(status, {"url": url}), HUB)

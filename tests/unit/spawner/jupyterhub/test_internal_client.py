@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
-from spawner.jupyterhub.plugin import Portal, PortalAway
+from spawner.jupyterhub.internal_client import InternalClient, PortalAway
 from tests.polling import PATIENCE_S
 from tests.servers.slapd import free_port
 
@@ -50,7 +50,9 @@ async def two() -> AsyncIterator[tuple[Small, Small]]:
 
 
 async def ask(*urls: str) -> str:
-    answer = await Portal(urls, "secret").request("PUT", "/a", timeout_s=PATIENCE_S, json={})
+    answer = await InternalClient(urls, "secret").request(
+        "PUT", "/a", timeout_s=PATIENCE_S, json={}
+    )
     return str(answer.body["url"])
 
 
