@@ -47,7 +47,7 @@ from portal.services.slurm import accounting_totals, launch, lifecycle
 from portal.services.slurm.job_identity import cancelling_user, find_job
 from portal.services.slurm.pending_rows import LIVE, PendingRows, load
 from portal.services.slurm.row_sync import RowSync
-from portal.services.store import change
+from portal.services.store import update_row
 from portal.services.tensorboards import tensorboards
 from spawner.errors import JobNotFound, SpawnerError
 from spawner.launcher.pool import GRACE_S
@@ -199,7 +199,7 @@ class Reconciler:
         pass.
         """
         try:
-            row = await change(
+            row = await update_row(
                 self.context.db, kind, row_id, lambda row: self._row_sync.update_row(row, now)
             )
         except REFUSALS as error:
@@ -374,7 +374,7 @@ class Reconciler:
         try:
             await hub_sync.adopt(self.context, session)
         except HubNotReady:
-            await change(self.context.db, Session, session.id, _mark_waiting_for_hub)
+            await update_row(self.context.db, Session, session.id, _mark_waiting_for_hub)
             self.context.notifier.notify(session.user_id)
             raise
 
@@ -431,7 +431,7 @@ class Reconciler:
                 for column, value in lifecycle.build_lost_columns(row, utcnow()).items():
                     setattr(row, column, value)
 
-        await change(self.context.db, type(job), job.id, mark_lost)
+        await update_row(self.context.db, type(job), job.id, mark_lost)
         self.context.notifier.notify(job.user_id, job.id)
         return True
 

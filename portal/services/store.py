@@ -1,6 +1,6 @@
 """Guarded updates: read a row, change it, write it unless another transaction was faster.
 
-A change is a plain function of the row. It may run more than once, so it must have no side effects
+`modify` is a plain function of the row. It may run more than once, so it must have no side effects
 outside the given session.
 """
 
@@ -18,15 +18,15 @@ Row = TypeVar("Row", bound=Base)
 ATTEMPTS = 8
 
 
-async def change(
+async def update_row(
     db: Database,
     kind: type[Row],
     row_id: str,
-    apply: Callable[[Row], object],
-    also: Callable[[AsyncSession, Row], object] | None = None,
+    modify: Callable[[Row], object],
+    record: Callable[[AsyncSession, Row], object] | None = None,
 ) -> Row | None:
-    """Apply a change to a row and commit. Return None if there is no such row. `also` adds what
-    belongs to the change, such as its audit event, to the same transaction.
+    """Modify a row and commit. Return None if there is no such row. `record` adds what belongs to
+    the change, such as its audit event, to the same transaction.
 
     Raises StaleDataError if other transactions keep changing the row.
     """
@@ -35,9 +35,9 @@ async def change(
             row = await session.get(kind, row_id)
             if row is None:
                 return None
-            apply(row)
-            if also is not None:
-                also(session, row)
+            modify(row)
+            if record is not None:
+                record(session, row)
             try:
                 await session.commit()
             except StaleDataError:

@@ -19,7 +19,7 @@ from portal.context import pass_always
 from portal.db import Database, utcnow
 from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.errors import JobNotFound, LauncherUnavailable, Unreachable
 from spawner.slurm.model import JobInfo, JobPhase, JobSpec, JobUsage
 from spawner.slurm.watcher import Watcher
@@ -185,7 +185,7 @@ class ReconcileHarness:
             return await db.get(BatchJob, row_id)
 
     async def write(self, row_id: str, apply: Callable[[Any], None]) -> None:
-        await change(self.db, BatchJob, row_id, apply)
+        await update_row(self.db, BatchJob, row_id, apply)
 
 
 @asynccontextmanager

@@ -24,7 +24,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import ImageImport, ImportState, Wanted
 from portal.services.catalog import image_imports
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.containers.pull import Progress, Pulled, PullFailed, PullRequest, ReportProgress, pull
 from spawner.containers.references import parse_reference
 
@@ -39,7 +39,7 @@ FAULT = (
     "portal's log."
 )
 STOPPED = "It was cancelled."
-Apply = Callable[[ImageImport], None]
+Modify = Callable[[ImageImport], None]
 
 
 class ImageImporter:
@@ -102,17 +102,17 @@ class ImageImporter:
         it, or its end could not be written.
         """
         if await asyncio.to_thread(_is_in_place, self.folder / row.file, row):
-            update: Apply = _set_done
+            update: Modify = _set_done
         elif row.wanted is Wanted.STOP:
             update = _set_failed(STOPPED)
         else:
             update = _set_queued
 
-        def apply(current: ImageImport) -> None:
+        def modify(current: ImageImport) -> None:
             if current.state is ImportState.RUNNING:  # else its end was written just now
                 update(current)
 
-        await self._update_row(row.id, apply)
+        await self._update_row(row.id, modify)
 
     async def _load_rows(self, state: ImportState) -> list[ImageImport]:
         query = select(ImageImport).where(ImageImport.state == state)
@@ -157,7 +157,7 @@ class ImageImporter:
 
     async def _fetch_image(
         self, row: ImageImport, half: Path, work: Path, stop: asyncio.Event, lock: int
-    ) -> Apply:
+    ) -> Modify:
         """Fetch the image and move it into place; return the update for the row."""
         try:
             await asyncio.to_thread(work.mkdir, mode=0o700)
@@ -207,8 +207,8 @@ class ImageImporter:
 
         return save
 
-    async def _update_row(self, import_id: str, apply: Apply) -> ImageImport | None:
-        return await change(self.context.db, ImageImport, import_id, apply)
+    async def _update_row(self, import_id: str, modify: Modify) -> ImageImport | None:
+        return await update_row(self.context.db, ImageImport, import_id, modify)
 
 
 # --- updates of rows ------------------------------------------------------------------------------
@@ -225,13 +225,13 @@ def _set_queued(row: ImageImport) -> None:
     _clear_progress(row)
 
 
-def _set_pulled(pulled: Pulled) -> Apply:
+def _set_pulled(pulled: Pulled) -> Modify:
     """Return the update for a file that is complete, but not in place yet."""
 
-    def apply(row: ImageImport) -> None:
+    def modify(row: ImageImport) -> None:
         row.size_bytes, row.sha256 = pulled.size_bytes, pulled.sha256
 
-    return apply
+    return modify
 
 
 def _set_done(row: ImageImport) -> None:
@@ -239,20 +239,20 @@ def _set_done(row: ImageImport) -> None:
     _clear_progress(row)
 
 
-def _set_failed(reason: str) -> Apply:
+def _set_failed(reason: str) -> Modify:
     """Return the update for an import that ended without an image.
 
     It counts as cancelled if that was requested, even if it failed before it could be stopped.
     """
 
-    def apply(row: ImageImport) -> None:
+    def modify(row: ImageImport) -> None:
         cancelled = row.wanted is Wanted.STOP
         row.state = ImportState.CANCELLED if cancelled else ImportState.FAILED
         row.reason, row.ended_at = None if cancelled else reason, utcnow()
         row.size_bytes = row.sha256 = None
         _clear_progress(row)
 
-    return apply
+    return modify
 
 
 def _set_progress(row: ImageImport, progress: Progress) -> None:

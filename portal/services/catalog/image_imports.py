@@ -24,7 +24,7 @@ from portal.errors import Conflict, FieldError, NotFound, invalid_input
 from portal.models import ImageImport, ImportState, Job, JobKind, JobState, User, Wanted
 from portal.services import paging
 from portal.services.audit import audit
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.containers.references import Reference, ReferenceProblem, check_file, parse_reference
 from spawner.containers.runtimes import Container
 
@@ -203,16 +203,16 @@ async def cancel(context: AppContext, admin: User, import_id: str, *, ip: str) -
     if row.state not in LIVE:
         raise Conflict("This import has ended already.")
 
-    def apply(row: ImageImport) -> None:
+    def modify(row: ImageImport) -> None:
         row.wanted = Wanted.STOP
         if row.state is ImportState.QUEUED:
             row.state, row.ended_at = ImportState.CANCELLED, utcnow()
 
-    def also(db: AsyncSession, row: ImageImport) -> None:
+    def record_event(db: AsyncSession, row: ImageImport) -> None:
         detail, action = {"reference": row.reference}, audit.Action.IMAGE_CANCEL
         audit.record(db, action, actor=admin, target=row.file, detail=detail, ip=ip)
 
-    changed = await change(context.db, ImageImport, import_id, apply, also)
+    changed = await update_row(context.db, ImageImport, import_id, modify, record_event)
     context.notifier.notify(IMPORTS)
     return changed or row
 

@@ -49,7 +49,7 @@ from portal.models import (
 )
 from portal.services.audit.audit import PORTAL, Action, record
 from portal.services.identity import home_directories, memberships
-from portal.services.store import change
+from portal.services.store import update_row
 from portal.services.tensorboards import tensorboards
 from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.watcher import Watcher
@@ -107,7 +107,7 @@ async def end_row(context: AppContext, job: Job) -> None:
         row.wanted, row.state = Wanted.STOP, JobState.STOPPING
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
-    await change(context.db, type(job), job.id, mark_stopping)
+    await update_row(context.db, type(job), job.id, mark_stopping)
     context.notifier.notify(job.user_id, job.id, RECONCILE)
 
 

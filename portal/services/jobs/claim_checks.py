@@ -15,7 +15,7 @@ from portal.context import AppContext
 from portal.models import BatchJob, JobState
 from portal.services.jobs import jobs
 from portal.services.slurm import lifecycle
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.errors import LauncherError
 from spawner.slurm.model import JobInfo, Outcome
 
@@ -47,13 +47,13 @@ class ClaimChecks:
             await jobs.submit_again(self._context, job.id, lost=end.job_id, end=end)
             return
 
-        def apply(row: BatchJob) -> None:
+        def modify(row: BatchJob) -> None:
             if row.job_id == end.job_id and row.state is not JobState.ENDED:
                 columns = lifecycle.build_observed_columns(row, end, now, claim_checked=True)
                 for column, value in columns.items():
                     setattr(row, column, value)
 
-        await change(self._context.db, BatchJob, job.id, apply)
+        await update_row(self._context.db, BatchJob, job.id, modify)
         self._context.notifier.notify(job.user_id, job.id)
 
     async def _was_lost(self, job: BatchJob, end: JobInfo, now: datetime) -> bool:

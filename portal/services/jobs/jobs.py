@@ -24,7 +24,7 @@ from portal.services.jobs import listing, prepare
 from portal.services.jobs.prepare import JobRequest, PreparedJob
 from portal.services.limits import allowances
 from portal.services.slurm import launch
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 from spawner.slurm.model import JobInfo, Outcome
 
@@ -150,7 +150,7 @@ async def submit_again(
     If Slurm refuses it now, the job has failed, because its request was answered long ago.
     """
 
-    def apply(job: BatchJob) -> None:
+    def modify(job: BatchJob) -> None:
         if job.job_id != lost or job.wanted is Wanted.STOP or job.state is JobState.ENDED:
             return
         if lost is not None:
@@ -160,7 +160,7 @@ async def submit_again(
         job.usage = job.usage_due = job.claim_check_since = None
         job.nodes = []
 
-    await change(context.db, BatchJob, batch_job_id, apply)
+    await update_row(context.db, BatchJob, batch_job_id, modify)
     async with context.db.session() as db:
         row = await db.get(BatchJob, batch_job_id, options=_LONG_COLUMNS)
     if row is None or row.wanted is Wanted.STOP or row.state is not JobState.SUBMITTING:
@@ -179,7 +179,7 @@ async def submit_again(
             job.state, job.outcome, job.ended_at = JobState.ENDED, Outcome.FAILED, utcnow()
             job.reason, job.suggestion = why.detail, None
 
-        await change(context.db, BatchJob, batch_job_id, refuse)
+        await update_row(context.db, BatchJob, batch_job_id, refuse)
         log.warning("a saved job was refused", job=batch_job_id, error=error.message)
     finally:
         context.notifier.notify(row.user_id, row.id)
@@ -195,11 +195,11 @@ def _to_lost_job(job: BatchJob, end: JobInfo | None) -> dict[str, Any]:
 
 
 async def _set_reason(context: AppContext, row: BatchJob, reason: str) -> None:
-    def apply(job: BatchJob) -> None:
+    def modify(job: BatchJob) -> None:
         if job.state is JobState.SUBMITTING:
             job.reason = reason
 
-    await change(context.db, BatchJob, row.id, apply)
+    await update_row(context.db, BatchJob, row.id, modify)
 
 
 async def _delete(context: AppContext, row: BatchJob) -> None:
@@ -267,7 +267,7 @@ async def cancel(context: AppContext, job: BatchJob, *, by: User, ip: str = "") 
     a job that has ended.
     """
 
-    def apply(row: BatchJob) -> None:
+    def modify(row: BatchJob) -> None:
         if row.state is JobState.ENDED:
             raise Conflict(explain_already_ended(row.outcome))
         row.wanted = Wanted.STOP
@@ -276,7 +276,7 @@ async def cancel(context: AppContext, job: BatchJob, *, by: User, ip: str = "") 
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
     event = audit.job_event(audit.Action.JOB_CANCEL, job, by, ip)
-    changed = await change(context.db, BatchJob, job.id, apply, event)
+    changed = await update_row(context.db, BatchJob, job.id, modify, event)
     context.notifier.notify(job.user_id, job.id, RECONCILE)
     return changed or job
 
@@ -284,11 +284,11 @@ async def cancel(context: AppContext, job: BatchJob, *, by: User, ip: str = "") 
 async def remove(context: AppContext, job: BatchJob, *, by: User, ip: str = "") -> None:
     """Remove an ended job from its owner's list."""
 
-    def apply(row: BatchJob) -> None:
+    def modify(row: BatchJob) -> None:
         if row.state is not JobState.ENDED:
             raise Conflict(NOT_ENDED)
         row.removed_at = utcnow()
 
     event = audit.job_event(audit.Action.JOB_REMOVE, job, by, ip)
-    await change(context.db, BatchJob, job.id, apply, event)
+    await update_row(context.db, BatchJob, job.id, modify, event)
     context.notifier.notify(job.user_id)

@@ -13,7 +13,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import BatchJob, JobState
 from portal.services.slurm.job_logs import check_task
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.catalog import jobscript
 from spawner.usage_file import NodeSeries
 
@@ -72,10 +72,10 @@ async def store_gpu_use(context: AppContext, job: BatchJob) -> None:
     if mean is None:
         return
 
-    def apply(row: BatchJob) -> None:
+    def modify(row: BatchJob) -> None:
         row.gpu_percent = mean
 
-    await change(context.db, BatchJob, job.id, apply)
+    await update_row(context.db, BatchJob, job.id, modify)
     context.notifier.notify(job.user_id, job.id)
 
 

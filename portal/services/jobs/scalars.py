@@ -15,7 +15,7 @@ import structlog
 from portal.context import AppContext
 from portal.models import BatchJob, JobState
 from portal.services.jobs.scalar_cache import CachedScalars, ScalarValues
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.catalog.jobscript import task_logdir
 from spawner.errors import SpawnerError
 
@@ -41,7 +41,7 @@ async def read(context: AppContext, job: BatchJob) -> None:
     indices = [task["index"] for task in find_unread_tasks(job)[:FOLDERS]]
     values = await _read_last_values(context, job, indices)
 
-    def apply(row: BatchJob) -> None:
+    def modify(row: BatchJob) -> None:
         row.tasks = [
             {**task, "metrics": values[task["index"]], "read": True}
             if task["index"] in values
@@ -49,7 +49,7 @@ async def read(context: AppContext, job: BatchJob) -> None:
             for task in row.tasks or []
         ]
 
-    await change(context.db, BatchJob, job.id, apply)
+    await update_row(context.db, BatchJob, job.id, modify)
     context.notifier.notify(job.user_id, job.id)
 
 
@@ -72,10 +72,10 @@ async def read_final(context: AppContext, job: BatchJob) -> None:
     """
     (values,) = await context.file_pool.scalars(job.user.username, [job.logdir or ""])
 
-    def apply(row: BatchJob) -> None:
+    def modify(row: BatchJob) -> None:
         row.metrics = dict(list(values.items())[:STORED_TAGS])
 
-    await change(context.db, BatchJob, job.id, apply)
+    await update_row(context.db, BatchJob, job.id, modify)
     context.notifier.notify(job.user_id, job.id)
 
 

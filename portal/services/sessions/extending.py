@@ -23,7 +23,7 @@ from portal.services.cluster.reservations import is_for
 from portal.services.slurm import launch
 from portal.services.slurm.job_identity import find_job
 from portal.services.slurm.placement import last_job_info
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.durations import format_minutes
 from spawner.errors import JobNotFound, Rejected, SlurmError
 from spawner.slurm.model import ClusterInfo, JobInfo, JobPhase, ReservationInfo, WallLimit
@@ -215,11 +215,11 @@ async def _save_new_end(
     if seen is not None and seen != info and seen.time_limit_minutes is not None:
         started, limit = seen.start_time, seen.time_limit_minutes
 
-    def apply(row: Session) -> None:
+    def modify(row: Session) -> None:
         if row.state is not JobState.ENDED and started is not None:
             row.expires_at = started + limit * _MINUTE
 
-    return await change(context.db, Session, session.id, apply) or session
+    return await update_row(context.db, Session, session.id, modify) or session
 
 
 async def _record_extension(

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from portal.context import AppContext
 from portal.hub.client import HubNotReady
 from portal.models import JobState, Session
-from portal.services.store import change
+from portal.services.store import update_row
 
 STOPPING_TRIES = 25
 ASK_S = 0.2
@@ -90,7 +90,7 @@ async def _try_close(context: AppContext, session: Session) -> bool:
 
 
 async def _clear_server_env(context: AppContext, session: Session) -> None:
-    def apply(row: Session) -> None:
+    def modify(row: Session) -> None:
         row.server_env = None
 
-    await change(context.db, Session, session.id, apply)
+    await update_row(context.db, Session, session.id, modify)

@@ -17,7 +17,7 @@ from portal.services.hashes import hash_token
 from portal.services.slurm import certificates
 from portal.services.slurm.lifecycle import build_observed_columns
 from portal.services.slurm.placement import node_address, where_it_runs
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.slurm.model import Outcome
 
 log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ async def hello(
     name = certificates.name_of(session)
     certificate = certificates.issue_first(context, name, request, info)
 
-    def apply(row: Session) -> None:
+    def modify(row: Session) -> None:
         check_wanted(row)  # it may have ended since
         for column, value in build_observed_columns(row, info, utcnow()).items():
             setattr(row, column, value)
@@ -62,7 +62,7 @@ async def hello(
         row.called_home_at = row.called_home_at or utcnow()
         row.timings = timings
 
-    await change(context.db, Session, session.id, apply)
+    await update_row(context.db, Session, session.id, modify)
     context.notifier.notify(session.user_id, session.id)
     context.notifier.notify(RECONCILE)
     return certificate
@@ -108,7 +108,7 @@ async def report(context: AppContext, session: Session, event: str, message: str
     """
     log.info("node program reports", session=session.id, event_=event, message=message[:200])
 
-    def apply(row: Session) -> None:
+    def modify(row: Session) -> None:
         row.target_host = row.target_port = None
         if row.state is JobState.ENDED:
             return
@@ -116,7 +116,7 @@ async def report(context: AppContext, session: Session, event: str, message: str
         if event == "failed":
             row.outcome, row.reason = Outcome.FAILED, message
 
-    await change(context.db, Session, session.id, apply)
+    await update_row(context.db, Session, session.id, modify)
     context.notifier.notify(session.user_id)
 
 

@@ -17,7 +17,7 @@ from portal.models import JobState, Session, User, Wanted
 from portal.services.sessions.gate import Decision, GateAnswer, LiveSession, host_port
 from portal.services.slurm import certificates, launch
 from portal.services.slurm.placement import last_job_info
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner import signing
 from spawner.slurm.model import JobPhase
 
@@ -63,12 +63,12 @@ async def start(
     if base_url != session.base_url:
         raise Conflict("JupyterHub and the portal have different addresses for this server.")
 
-    def apply(row: Session) -> None:
+    def modify(row: Session) -> None:
         if row.server_env is None:
             row.server_env, row.server_args = env, args
             row.adopted_at = utcnow()
 
-    adopted = await change(context.db, Session, session.id, apply) or session
+    adopted = await update_row(context.db, Session, session.id, modify) or session
     context.notifier.notify(session.id, session.user_id)
     await _wait_until_serving(context, session)
     await _mark_ready(context, session)
@@ -145,12 +145,12 @@ async def forget(context: AppContext, username: str, name: str) -> None:
         return
     log.warning("the hub lost a live session", session=session.id)
 
-    def apply(row: Session) -> None:
+    def modify(row: Session) -> None:
         row.ready_at = None
         if row.state is JobState.RUNNING:
             row.state = JobState.STARTING
 
-    await change(context.db, Session, session.id, apply)
+    await update_row(context.db, Session, session.id, modify)
     context.notifier.notify(session.user_id, session.id)
     context.notifier.notify(RECONCILE)
 
@@ -182,12 +182,12 @@ async def _check_still_wanted(context: AppContext, session: Session) -> None:
 
 
 async def _mark_ready(context: AppContext, session: Session) -> None:
-    def apply(row: Session) -> None:
+    def modify(row: Session) -> None:
         row.ready_at = utcnow()
         row.first_ready_at = row.first_ready_at or row.ready_at
         row.reason = row.suggestion = None
         if row.state is JobState.STARTING:
             row.state = JobState.RUNNING
 
-    await change(context.db, Session, session.id, apply)
+    await update_row(context.db, Session, session.id, modify)
     context.notifier.notify(session.user_id, session.id)

@@ -25,7 +25,7 @@ from portal.services.limits import allowances
 from portal.services.limits.limit_rules import Allowance
 from portal.services.sessions import starters
 from portal.services.slurm import launch
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner import names
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 from spawner.slurm.model import Outcome, Resources
@@ -182,7 +182,7 @@ async def stop(context: AppContext, session: Session, *, by: User, ip: str = "")
     if by.id != session.user_id:
         action = audit.Action.SESSION_STOP_BY_ADMIN
 
-    def apply(row: Session) -> None:
+    def modify(row: Session) -> None:
         if row.state is JobState.ENDED:
             return
         row.wanted = Wanted.STOP
@@ -192,7 +192,7 @@ async def stop(context: AppContext, session: Session, *, by: User, ip: str = "")
             row.outcome, row.reason, row.suggestion = Outcome.CANCELLED, STOPPED_BY_ADMIN, None
 
     event = audit.job_event(action, session, by, ip)
-    changed = await change(context.db, Session, session.id, apply, event)
+    changed = await update_row(context.db, Session, session.id, modify, event)
     context.notifier.notify(session.user_id, session.id)
     context.notifier.notify(RECONCILE)
     return changed or session
@@ -201,13 +201,13 @@ async def stop(context: AppContext, session: Session, *, by: User, ip: str = "")
 async def remove(context: AppContext, session: Session, *, by: User, ip: str = "") -> None:
     """Remove an ended session from its owner's list."""
 
-    def apply(row: Session) -> None:
+    def modify(row: Session) -> None:
         if row.state is not JobState.ENDED:
             raise Conflict("This session has not ended yet. Stop it first.")
         row.removed_at = utcnow()
 
     event = audit.job_event(audit.Action.SESSION_REMOVE, session, by, ip)
-    await change(context.db, Session, session.id, apply, event)
+    await update_row(context.db, Session, session.id, modify, event)
     context.notifier.notify(session.user_id)
 
 
@@ -301,14 +301,14 @@ async def _undo_insert(context: AppContext, session: Session, error: SpawnerErro
     """
     if isinstance(error, Unreachable | LauncherUnavailable):
 
-        def apply(row: Session) -> None:
+        def modify(row: Session) -> None:
             row.wanted = Wanted.STOP
             row.state = JobState.STOPPING
             row.stop_requested_at = row.removed_at = utcnow()
             row.name, row.reason = row.id, error.message
             row.idempotency_key = None  # the same request is to be tried again
 
-        await change(context.db, Session, session.id, apply)
+        await update_row(context.db, Session, session.id, modify)
     else:
         async with context.db.session() as db:
             row = await db.get(Session, session.id)

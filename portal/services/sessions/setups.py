@@ -24,7 +24,7 @@ from portal.services.idempotency import IdempotentRequest
 from portal.services.limits import allowances
 from portal.services.sessions import sessions
 from portal.services.slurm import launch
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.slurm.model import Resources
 
 MAX_SETUPS = 50
@@ -98,12 +98,12 @@ async def edit(context: AppContext, user: User, setup_id: str, changes: Mapping[
     if "name" in fields:
         fields["name"] = _check_name(fields["name"])
 
-    def apply(row: Setup) -> None:
+    def modify(row: Setup) -> None:
         for field, value in fields.items():
             setattr(row, field, value)
 
     try:
-        changed = await change(context.db, Setup, setup.id, apply)
+        changed = await update_row(context.db, Setup, setup.id, modify)
     except IntegrityError as error:
         raise _build_name_conflict(fields.get("name", setup.name)) from error
     if changed is None:
@@ -140,10 +140,10 @@ async def start(
         ip=ip,
     )
 
-    def apply(row: Setup) -> None:
+    def modify(row: Setup) -> None:
         row.used_at = utcnow()
 
-    await change(context.db, Setup, setup.id, apply)
+    await update_row(context.db, Setup, setup.id, modify)
     return session
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from portal.context import AppContext
 from portal.models import JobState, Session, User
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.errors import SpawnerError
 
 log = structlog.get_logger(__name__)
@@ -52,7 +52,7 @@ async def tidy_removed(context: AppContext, now: datetime) -> None:
             unreachable.add(username)
             log.info("a removed session's folder stays", session=session.id, error=error.message)
             continue
-        await change(context.db, Session, session.id, _mark_tidied)
+        await update_row(context.db, Session, session.id, _mark_tidied)
 
 
 def _mark_tidied(session: Session) -> None:

@@ -16,7 +16,7 @@ from portal.context import AppContext
 from portal.models import BatchJob, JobState, Session
 from portal.services.slurm import arrays, failures, lifecycle
 from portal.services.slurm.failures import FailedLog
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.errors import SlurmError
 from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobPhase, JobUsage, Outcome
@@ -55,7 +55,7 @@ async def collect(context: AppContext, jobs: Sequence[Measured], now: datetime) 
     except SlurmError as error:
         log.warning("cannot read accounting", error=error.message, stderr=error.stderr[:300])
         for job in jobs:
-            await change(context.db, type(job), job.id, lambda row: _postpone(row, now))
+            await update_row(context.db, type(job), job.id, lambda row: _postpone(row, now))
         return
     by_id: dict[int, list[JobUsage]] = {}
     for usage in records:
@@ -117,7 +117,7 @@ async def _write_row(
 ) -> None:
     cause = causes.get(None)
 
-    def apply(row: Measured) -> None:
+    def modify(row: Measured) -> None:
         ours = [usage for usage in usages if _is_current(row, usage.info)]
         columns = build_total_columns(row, ours, now) if ours else {}
         if cause and columns.get("reason") and columns["reason"] == _get_slurm_reason(ours):
@@ -130,7 +130,7 @@ async def _write_row(
         row.usage_due = next_due(row, is_complete and row.state is JobState.ENDED, bool(ours), now)
 
     kind: type[Measured] = type(job)
-    await change(context.db, kind, job.id, apply)
+    await update_row(context.db, kind, job.id, modify)
     context.notifier.notify(job.user_id, job.id)
 
 

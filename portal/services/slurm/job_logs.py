@@ -12,7 +12,7 @@ from portal.errors import FieldError, NotFound, invalid_input
 from portal.models import BatchJob, JobState, Session
 from portal.services.slurm import launch
 from portal.services.slurm.logs import CHUNK, LogPlace, read_piece
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.errors import SpawnerError
 
 NO_LOG = "Slurm does not report (or no longer reports) the location of this job's log."
@@ -85,9 +85,9 @@ async def find_paths(context: AppContext, job: BatchJob) -> BatchJob:
     except SpawnerError as error:
         raise launch.to_launch_error(error) from error
 
-    def apply(row: BatchJob) -> None:
+    def modify(row: BatchJob) -> None:
         row.workdir = paths.workdir or row.workdir
         row.stdout_path = paths.stdout or row.stdout_path
         row.stderr_path = paths.stderr or row.stderr_path
 
-    return await change(context.db, BatchJob, job.id, apply) or job
+    return await update_row(context.db, BatchJob, job.id, modify) or job

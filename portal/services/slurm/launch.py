@@ -30,7 +30,7 @@ from portal.services.hashes import hash_token
 from portal.services.identity import preferences
 from portal.services.limits.user_accounts import NO_ACCOUNT
 from portal.services.slurm.job_identity import find_job
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.catalog import app, lab_config, launch_files
 from spawner.catalog.environment import Environment
 from spawner.containers.kernels import KernelContext, job_command, kernelspec
@@ -248,7 +248,7 @@ async def _prepare_tensorboard(
         if row.run_id == board.run_id:
             row.secret_hash = hash_token(secret)
 
-    await change(context.db, Tensorboard, board.id, save_hash)
+    await update_row(context.db, Tensorboard, board.id, save_hash)
     return launch_files.TensorboardLaunch(
         uuid=uuid,
         tensorboard_id=board.id,
@@ -397,14 +397,14 @@ def offered_environments(context: AppContext, own: str) -> list[Environment]:
 
 
 async def _save_secret_hash(context: AppContext, row: Job, secret: str) -> None:
-    def apply(job: Job) -> None:
+    def modify(job: Job) -> None:
         job.secret_hash = hash_token(secret)
 
-    await change(context.db, type(row), row.id, apply)
+    await update_row(context.db, type(row), row.id, modify)
 
 
 async def _record_submission(context: AppContext, row: Job, job_id: int) -> None:
-    def apply(job: Job) -> None:
+    def modify(job: Job) -> None:
         job.job_id = job_id
         job.submitted_at = job.submitted_at or utcnow()
         job.cluster = context.settings.cluster_name
@@ -412,4 +412,4 @@ async def _record_submission(context: AppContext, row: Job, job_id: int) -> None
             job.state, job.reason = JobState.QUEUED, None
 
     log.info("submitted", kind=row.kind.value, job=row.id, slurm=job_id)
-    await change(context.db, type(row), row.id, apply)
+    await update_row(context.db, type(row), row.id, modify)

@@ -33,7 +33,7 @@ from portal.services.audit import audit
 from portal.services.hashes import hash_token
 from portal.services.slurm import certificates, launch
 from portal.services.slurm.placement import node_address, where_it_runs
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.errors import (
     LauncherUnavailable,
     PathRefused,
@@ -86,7 +86,7 @@ async def request_start(
     board = await load_tensorboard(context, parent) or await _insert(context, parent, user, chosen)
     fresh_run = _new_run()
 
-    def apply(row: Tensorboard) -> None:
+    def modify(row: Tensorboard) -> None:
         row.last_request_at = utcnow()
         moved = chosen is not None and chosen != row.logdir
         if row.wanted and row.state in LIVE and not moved:
@@ -96,11 +96,11 @@ async def request_start(
 
     event = audit.job_event(audit.Action.TENSORBOARD_START, parent, user, ip)
 
-    def also(db: AsyncSession, row: Tensorboard) -> None:
+    def record_event(db: AsyncSession, row: Tensorboard) -> None:
         if row.run_id == fresh_run[0]:
             event(db, row)
 
-    changed = await change(context.db, Tensorboard, board.id, apply, also)
+    changed = await update_row(context.db, Tensorboard, board.id, modify, record_event)
     if changed is None:
         raise NotFound
     context.notifier.notify(parent.user_id, board.id, RECONCILE)
@@ -129,7 +129,7 @@ async def ensure(context: AppContext, parent: Job, user: User) -> Tensorboard:
 async def request_stop(context: AppContext, board: Tensorboard, user: User, ip: str = "") -> None:
     """Request the end of a TensorBoard."""
     event = audit.job_event(audit.Action.TENSORBOARD_STOP, board.parent, user, ip)
-    await _stop(context, board, None, also=event)
+    await _stop(context, board, None, record_event=event)
 
 
 async def _check_logdir(context: AppContext, parent: Job, logdir: str) -> str:
@@ -172,14 +172,14 @@ async def hello(
     name = certificates.name_of(board)
     certificate = certificates.issue_first(context, name, request, info)
 
-    def apply(row: Tensorboard) -> None:
+    def modify(row: Tensorboard) -> None:
         if row.run_id == board.run_id and row.wanted:
             row.host, row.port = host, port
             row.tls_name = name if certificate else None
             row.state, row.reason = TensorboardState.RUNNING, None
             row.last_request_at = utcnow()
 
-    await change(context.db, Tensorboard, board.id, apply)
+    await update_row(context.db, Tensorboard, board.id, modify)
     context.notifier.notify(board.user_id, board.id)
     return certificate
 
@@ -240,11 +240,11 @@ async def try_again_or_fail(context: AppContext, board: Tensorboard, error: Spaw
         await mark_failed(context, board, error.message)
         return
 
-    def apply(row: Tensorboard) -> None:
+    def modify(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
             row.started_at = None
 
-    await change(context.db, Tensorboard, board.id, apply)
+    await update_row(context.db, Tensorboard, board.id, modify)
 
 
 async def start_process(context: AppContext, board: Tensorboard) -> None:
@@ -259,12 +259,12 @@ async def start_process(context: AppContext, board: Tensorboard) -> None:
         inside = False  # its first task ends long before its last
     job = None if inside else await _find_or_create_job(context, board)
 
-    def apply(row: Tensorboard) -> None:
+    def modify(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
             row.started_at = utcnow()
             row.own_job_id = job.id if job else None
 
-    await change(context.db, Tensorboard, board.id, apply)
+    await update_row(context.db, Tensorboard, board.id, modify)
     if job is None:
         await launch.step_tensorboard(context, board)
     else:
@@ -324,11 +324,11 @@ async def _set_state(
     if (board.state, board.reason) == (state, reason):
         return
 
-    def apply(row: Tensorboard) -> None:
+    def modify(row: Tensorboard) -> None:
         if row.run_id == board.run_id and row.wanted and row.state in STARTING:
             row.state, row.reason = state, reason
 
-    await change(context.db, Tensorboard, board.id, apply)
+    await update_row(context.db, Tensorboard, board.id, modify)
     context.notifier.notify(board.user_id, board.id)
 
 
@@ -338,11 +338,11 @@ async def clear_address(context: AppContext, board: Tensorboard) -> None:
     of its allocation or from its silence.
     """
 
-    def apply(row: Tensorboard) -> None:
+    def modify(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
             row.host = row.port = None
 
-    await change(context.db, Tensorboard, board.id, apply)
+    await update_row(context.db, Tensorboard, board.id, modify)
 
 
 async def end_run(context: AppContext, board: Tensorboard, reason: str) -> None:
@@ -353,10 +353,10 @@ async def end_run(context: AppContext, board: Tensorboard, reason: str) -> None:
 async def touch(context: AppContext, board_id: str, now: datetime) -> None:
     """Record that a user is viewing it. Called at most every TOUCH_EVERY per TensorBoard."""
 
-    def apply(row: Tensorboard) -> None:
+    def modify(row: Tensorboard) -> None:
         row.last_request_at = now
 
-    await change(context.db, Tensorboard, board_id, apply)
+    await update_row(context.db, Tensorboard, board_id, modify)
 
 
 async def _stop(
@@ -364,17 +364,17 @@ async def _stop(
     board: Tensorboard,
     reason: str | None,
     state: TensorboardState = TensorboardState.STOPPED,
-    also: Callable[[AsyncSession, Tensorboard], None] | None = None,
+    record_event: Callable[[AsyncSession, Tensorboard], None] | None = None,
 ) -> None:
-    def apply(row: Tensorboard) -> None:
+    def modify(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
             row.wanted, row.state, row.reason = False, state, reason
             row.host = row.port = None
 
     context.tensorboard_heartbeats.pop(board.run_id, None)
-    await change(context.db, Tensorboard, board.id, apply, also)
+    await update_row(context.db, Tensorboard, board.id, modify, record_event)
     if board.own_job_id is not None:
-        await change(context.db, TensorboardJob, board.own_job_id, _mark_stopping)
+        await update_row(context.db, TensorboardJob, board.own_job_id, _mark_stopping)
     context.notifier.notify(board.user_id, board.id, RECONCILE)
 
 
@@ -411,13 +411,13 @@ async def migrate_to_service_job(context: AppContext, board: Tensorboard, now: d
 async def _move_to_service_job(context: AppContext, board: Tensorboard, now: datetime) -> None:
     run = _new_run()
 
-    def apply(row: Tensorboard) -> None:
+    def modify(row: Tensorboard) -> None:
         if row.run_id == board.run_id and row.wanted:
             _reset_run(row, run, MOVES)
             row.last_request_at = now
 
     context.tensorboard_heartbeats.pop(board.run_id, None)
-    await change(context.db, Tensorboard, board.id, apply)
+    await update_row(context.db, Tensorboard, board.id, modify)
     context.notifier.notify(board.user_id, board.id, RECONCILE)
 
 

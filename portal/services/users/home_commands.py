@@ -22,7 +22,7 @@ from portal.errors import Conflict
 from portal.models import HomeCommandRun, HomeState, User
 from portal.services.audit.audit import Action, record
 from portal.services.identity import home_directories
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.command import Ended, run
 
 MAX_RUNNING_COMMANDS = 4
@@ -87,7 +87,7 @@ class HomeCommandLoop:
         except Conflict as error:
             await self._finish(row, username, Ended(None, error.detail))
             return
-        await change(self.context.db, HomeCommandRun, row.id, _mark_running)
+        await update_row(self.context.db, HomeCommandRun, row.id, _mark_running)
         minutes = settings.home_command_minutes
         ended = await run(arguments, lock=lock, timeout_s=minutes * 60, output_bytes=OUTPUT_BYTES)
         await self._finish(row, username, ended)

@@ -15,7 +15,7 @@ from portal.api.live import NEWEST_JOBS
 from portal.background.notifier import ALL_ROWS
 from portal.db import utcnow
 from portal.models import BatchJob, JobState
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.slurm.model import JobPhase
 from tests.polling import PATIENCE_S, until
 from tests.portal.job_portal import JobPortal, run_job_portal
@@ -166,7 +166,7 @@ async def test_a_log_is_followed_to_its_end(job_portal: JobPortal) -> None:
         read.append(piece)
         if len(read) == 1:
             job_portal.launchers.files[f"{row_id}/stdout.log"] += b"two"
-            await change(job_portal.context.db, BatchJob, row_id, end)
+            await update_row(job_portal.context.db, BatchJob, row_id, end)
             job_portal.context.notifier.notify(row_id)
     assert "".join(piece["text"] for piece in read) == "one\ntwo"
     assert (read[0]["end"], read[-1]["end"]) == (False, True)
@@ -225,7 +225,7 @@ async def test_end_of_an_old_job_is_sent(job_portal: JobPortal) -> None:
         if name == "snapshot":
             newer = {"state": JobState.ENDED, "created_at": utcnow()}
             await job_portal.rows(2 * NEWEST_JOBS, who="alice", **newer)
-            await change(job_portal.context.db, BatchJob, old["id"], end)
+            await update_row(job_portal.context.db, BatchJob, old["id"], end)
             job_portal.context.notifier.notify(ALL_ROWS)
         elif name in {"job", "job_removed"} and data["id"] == old["id"]:
             heard.append((name, data.get("state", "")))
@@ -245,7 +245,7 @@ async def test_events_tell_of_ones_own_jobs_alone(job_portal: JobPortal) -> None
             made = await job_portal.job(name="mine")
         elif name == "job" and data["id"] == made["id"]:
             if not heard:
-                await change(job_portal.context.db, BatchJob, made["id"], end)
+                await update_row(job_portal.context.db, BatchJob, made["id"], end)
                 await job_portal.ask("DELETE", f"/jobs/{made['id']}")
             heard.append(data["state"])
         elif name == "job_removed" and data["id"] == made["id"]:

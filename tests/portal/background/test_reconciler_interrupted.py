@@ -11,7 +11,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import BatchJob, Job, JobState, Session
 from portal.services.slurm import launch
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.launcher.pool import GRACE_S
 from tests.portal.reconcile_loop import ReconcileHarness
 
@@ -85,7 +85,7 @@ async def test_a_session_whose_request_has_succeeded_since_is_left_alone(
     def record(row: Session) -> None:
         row.job_id = 7
 
-    await change(harness.db, Session, session, record)
+    await update_row(harness.db, Session, session, record)
     harness.loop._act_on_job(stale, utcnow())
     await harness.acts()
     assert submitted == []

@@ -15,7 +15,7 @@ from sqlalchemy import event, select
 from portal.models import BatchJob, JobState, User
 from portal.services.jobs import listing
 from portal.services.limits.live_counts import count_live
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.slurm.model import Outcome, Resources
 from tests.portal.job_portal import JobPortal, run_job_portal
 from tests.servers import databases
@@ -355,7 +355,7 @@ async def test_lists_do_not_read_the_tasks_of_arrays(job_portal: JobPortal) -> N
     def end(row: Any) -> None:
         row.tasks = [{**task, "state": "ended", "outcome": "completed"} for task in row.tasks]
 
-    await change(context.db, BatchJob, shown["id"], end)
+    await update_row(context.db, BatchJob, shown["id"], end)
     (shown,) = await listed(job_portal, "q=array", who="carol")
     assert shown["array"]["counts"] == {"completed": 4}
 

@@ -11,7 +11,7 @@ from portal.db import Database
 from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, Session, User, new_id
 from portal.services.slurm.job_metrics import JobMetrics
-from portal.services.store import change
+from portal.services.store import update_row
 from spawner.slurm.model import Outcome
 from tests.servers.databases import database_of
 
@@ -48,7 +48,7 @@ class MetricsHarness:
             for column, new in columns.items():
                 setattr(row, column, new)
 
-        await change(self.db, kind, row_id, apply)
+        await update_row(self.db, kind, row_id, apply)
 
     def counted(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(name, labels)

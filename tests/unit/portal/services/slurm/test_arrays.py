@@ -290,14 +290,14 @@ class Accounting:
 class TestCollecting:
     @pytest.fixture(autouse=True)
     def one_row(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        async def change(_db: object, _kind: object, _id: str, apply: Any) -> None:
-            apply(self.row)
+        async def update_row(_db: object, _kind: object, _id: str, modify: Any) -> None:
+            modify(self.row)
 
         async def no_causes(*_: object) -> dict[Any, Any]:
             return {}
 
         self.row = job(state=JobState.STOPPING, usage_due=NOW, submit_time=NOW, user_id="u")
-        monkeypatch.setattr(accounting_totals, "change", change)
+        monkeypatch.setattr(accounting_totals, "update_row", update_row)
         monkeypatch.setattr(failures, "read_causes", no_causes)
 
     async def collect(self, records: list[JobUsage] | None, now: datetime = NOW) -> None:
