@@ -17,7 +17,7 @@ from portal.db import utcnow
 from portal.errors import Gone
 from portal.models import Session, Tensorboard
 from portal.services.sessions import extending, measurements, nodes, ssh
-from portal.services.tensorboards import tensorboards, tickets
+from portal.services.tensorboards import node_requests, runs, tensorboards, tickets
 from portal.web.bearer import bearer
 from portal.web.dependencies import GUARDS, ClientIp, ContextDep
 from portal.web.fields import DateTime
@@ -38,7 +38,7 @@ async def tensorboard_program(
     """Return the TensorBoard of the calling node program, authenticated by the secret of its
     present run.
     """
-    return await tensorboards.authenticated(context, board_id, bearer(connection))
+    return await node_requests.authenticate(context, board_id, bearer(connection))
 
 
 async def live_session_program(
@@ -230,7 +230,7 @@ async def tensorboard_hello(
     body: Hello, board: OwnTensorboard, context: ContextDep
 ) -> CertificateOut:
     """Register a TensorBoard, as for a session."""
-    certificate = await tensorboards.hello(context, board, body.port, body.csr)
+    certificate = await node_requests.set_address(context, board, body.port, body.csr)
     return CertificateOut(certificate=certificate)
 
 
@@ -239,7 +239,7 @@ async def certify_tensorboard(
     body: CertificateIn, board: OwnTensorboard, context: ContextDep
 ) -> CertificateOut:
     """Issue another certificate, as for a session."""
-    return CertificateOut(certificate=await tensorboards.certify(context, board, body.csr))
+    return CertificateOut(certificate=await node_requests.certify(context, board, body.csr))
 
 
 @router.get("/tensorboards/{board_id}/wanted", status_code=204)
@@ -247,7 +247,7 @@ async def tensorboard_wanted(
     board: OwnTensorboard, context: ContextDep, wait_s: WaitS = 20.0
 ) -> Response:
     """Return 204 after a while: continue and ask again; 410: end."""
-    await tensorboards.wait_while_wanted(context, board, wait_s)
+    await node_requests.wait_while_wanted(context, board, wait_s)
     return Response(status_code=204)
 
 
@@ -255,7 +255,7 @@ async def tensorboard_wanted(
 async def tensorboard_report(body: Report, board: OwnTensorboard, context: ContextDep) -> Response:
     """Record the reason why the program ends."""
     if body.event == "failed":
-        await tensorboards.mark_failed(context, board, body.message)
+        await runs.mark_failed(context, board, body.message)
     else:
-        await tensorboards.clear_address(context, board)
+        await node_requests.clear_address(context, board)
     return Response(status_code=204)

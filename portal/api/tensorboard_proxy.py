@@ -22,7 +22,7 @@ from portal.i18n.translation import Language
 from portal.models import TensorboardState
 from portal.services.sessions.gate import host_port, record_activity
 from portal.services.slurm import certificates
-from portal.services.tensorboards import access, tensorboards
+from portal.services.tensorboards import access, runs, tensorboards
 from portal.services.tensorboards.access import TensorboardAccess
 from portal.services.tensorboards.tickets import TICKET_PATTERN, TicketUse, check_ticket
 from portal.streaming.tensorboard import Exchange, Forwarded, TensorboardTarget, request_headers
@@ -184,7 +184,7 @@ def _find_origin(request: Request, settings: Settings) -> str:
 def _respond_not_running(
     request: Request, board: TensorboardAccess, language: Language, home: Link, frames: str | None
 ) -> Response:
-    coming = board.state in tensorboards.LIVE
+    coming = board.state in runs.LIVE
     title = "TensorBoard is starting" if coming else "This TensorBoard isn't running"
     again = (
         "You can start it again in the portal." if board.own else f"Ask {board.owner} to start it."

@@ -12,7 +12,7 @@ from portal.errors import NotFound, NotRunning
 from portal.models import BatchJob, JobKind, JobState, Session, TensorboardState, User
 from portal.services.jobs import jobs
 from portal.services.sessions import sessions
-from portal.services.tensorboards import access, tensorboards, tickets
+from portal.services.tensorboards import access, runs, tensorboards, tickets
 from portal.web.dependencies import (
     ClientIp,
     ContextDep,
@@ -114,7 +114,7 @@ async def open_tensorboard(
     login, board = await access.load_access(context, token, tensorboard_id)
     if login is None or board is None:
         raise NotFound("TensorBoard not found.")
-    if board.state not in tensorboards.LIVE:
+    if board.state not in runs.LIVE:
         raise NotRunning(" ".join(filter(None, ("This TensorBoard isn't running.", board.reason))))
     ticket = tickets.issue_ticket(settings, login.web_session_id, board.id)
     return OpenTensorboard(url=tickets.ticketed_address(settings, board.owner, board.id, ticket))

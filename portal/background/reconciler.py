@@ -48,7 +48,7 @@ from portal.services.slurm.job_identity import cancelling_user, find_job
 from portal.services.slurm.pending_rows import LIVE, PendingRows, load
 from portal.services.slurm.row_sync import RowSync
 from portal.services.store import update_row
-from portal.services.tensorboards import tensorboards
+from portal.services.tensorboards import runs
 from spawner.errors import JobNotFound, SpawnerError
 from spawner.launcher.pool import GRACE_S
 from spawner.slurm.model import JobPhase
@@ -121,7 +121,7 @@ class Reconciler:
             await self._process_rows(due[at : at + ROWS_PER_TRANSACTION], now)
         boards = await self._load_boards()
         self._forget_heartbeats(boards)
-        hosts = await tensorboards.load_host_jobs(self.context, boards)
+        hosts = await runs.load_host_jobs(self.context, boards)
         for board in boards:
             if board.id in hosts:
                 await self._act_on_board(board, hosts[board.id], now)
@@ -440,19 +440,19 @@ class Reconciler:
     async def _act_on_board(self, board: Tensorboard, host: Job, now: datetime) -> None:
         idle = timedelta(minutes=self.context.settings.tensorboard_idle_minutes)
         if board.user.disabled_at is not None:
-            await tensorboards.end_run(self.context, board, deprovision.BOARD_ENDED)
+            await runs.end_run(self.context, board, deprovision.BOARD_ENDED)
             return
         if board.state is TensorboardState.STARTING and board.started_at is None:
             self._acts.start(f"board {board.run_id}", now, lambda: self._start_board(board))
             return
-        if tensorboards.host_job_ended(board, host):
-            await tensorboards.migrate_to_service_job(self.context, board, now)
+        if runs.host_job_ended(board, host):
+            await runs.migrate_to_service_job(self.context, board, now)
         elif board.state is not TensorboardState.RUNNING:
             await self._check_start(board, host, now)
-        elif tensorboards.is_silent(self.context, board, host, now):
-            await tensorboards.mark_failed(self.context, board, DIED)
+        elif runs.is_silent(self.context, board, host, now):
+            await runs.mark_failed(self.context, board, DIED)
         elif board.last_request_at and now - board.last_request_at > idle:
-            await tensorboards.end_run(
+            await runs.end_run(
                 self.context, board, "It was stopped because it was not used for a while."
             )
 
@@ -461,24 +461,22 @@ class Reconciler:
         started_at = board.started_at
         if board.own_job_id is not None:
             if host.state is JobState.ENDED:
-                await tensorboards.mark_failed(self.context, board, host.reason or ENDED_EARLY)
+                await runs.mark_failed(self.context, board, host.reason or ENDED_EARLY)
                 return
             if host.state is JobState.QUEUED:
-                await tensorboards.mark_queued(self.context, board, host.reason)
+                await runs.mark_queued(self.context, board, host.reason)
                 return
             started_at = host.started_at or started_at
-        if started_at and now - started_at > tensorboards.START_PATIENCE:
-            await tensorboards.mark_failed(
-                self.context, board, "TensorBoard did not start in time."
-            )
+        if started_at and now - started_at > runs.START_PATIENCE:
+            await runs.mark_failed(self.context, board, "TensorBoard did not start in time.")
         elif board.state is TensorboardState.QUEUED:
-            await tensorboards.mark_starting(self.context, board)
+            await runs.mark_starting(self.context, board)
 
     async def _start_board(self, board: Tensorboard) -> None:
         try:
-            await tensorboards.start_process(self.context, board)
+            await runs.start_process(self.context, board)
         except SpawnerError as error:
-            await tensorboards.try_again_or_fail(self.context, board, error)
+            await runs.retry_or_fail_start(self.context, board, error)
 
     def _set_polling_pace(self, boards: list[Tensorboard]) -> None:
         """Have the watcher poll Slurm more often while a job or TensorBoard is starting."""

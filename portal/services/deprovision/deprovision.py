@@ -50,7 +50,7 @@ from portal.models import (
 from portal.services.audit.audit import PORTAL, Action, record
 from portal.services.identity import home_directories, memberships
 from portal.services.store import update_row
-from portal.services.tensorboards import tensorboards
+from portal.services.tensorboards import runs
 from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.watcher import Watcher
 
@@ -179,7 +179,7 @@ class Deprovisioning:
             if must_end(row):
                 await end_row(self._context, row)
         for board in boards:
-            await tensorboards.end_run(self._context, board, BOARD_ENDED)
+            await runs.end_run(self._context, board, BOARD_ENDED)
 
     async def _mark_closed(self, user: User) -> None:
         async with self._context.db.session() as db:

@@ -26,7 +26,7 @@ from portal.models import (
 from portal.services.hashes import hash_token
 from portal.services.identity import memberships
 from portal.services.tensorboards import access
-from portal.services.tensorboards.tensorboards import MOVES
+from portal.services.tensorboards.runs import MOVES
 from tests.polling import until
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.servers.nginx import GUARD_KEY, ReceivedRequest, Upstream, reply

@@ -22,7 +22,7 @@ from portal.models import (
     TensorboardState,
     User,
 )
-from portal.services.tensorboards import tensorboards
+from portal.services.tensorboards import node_requests, runs, tensorboards
 from spawner.launcher.connection import UserInfo
 from tests.fakes.context import partial_context
 from tests.servers.databases import database_of
@@ -84,13 +84,13 @@ async def again(database: Database, board: Tensorboard) -> Tensorboard:
         return await db.get_one(Tensorboard, board.id)
 
 
-async def over(context: AppContext, board: Tensorboard) -> bool:
-    host: Job = await tensorboards.host_job(context, board)
-    return tensorboards.host_job_ended(board, host)
+async def host_ended(context: AppContext, board: Tensorboard) -> bool:
+    host: Job = await runs.load_host_job(context, board)
+    return runs.host_job_ended(board, host)
 
 
 @pytest.mark.parametrize(
-    ("state", "homeless"),
+    ("state", "ended"),
     [
         (JobState.RUNNING, False),
         (JobState.STARTING, False),
@@ -102,17 +102,17 @@ async def over(context: AppContext, board: Tensorboard) -> bool:
     ],
 )
 async def test_when_its_allocation_is_over(
-    database: Database, make_context: MakeParts, state: JobState, homeless: bool
+    database: Database, make_context: MakeParts, state: JobState, ended: bool
 ) -> None:
-    assert await over(make_context(), await board_in(database, state)) == homeless
+    assert await host_ended(make_context(), await board_in(database, state)) == ended
 
 
-async def test_one_that_waits_in_the_queue_with_a_job_of_its_own_is_not_homeless(
+async def test_one_that_waits_in_the_queue_with_a_job_of_its_own_has_a_live_allocation(
     database: Database, make_context: MakeParts
 ) -> None:
     starting = TensorboardState.STARTING
     board = await board_in(database, JobState.QUEUED, own_job=True, state=starting)
-    assert not await over(make_context(), board)
+    assert not await host_ended(make_context(), board)
 
 
 async def test_a_folder_is_named_from_its_owners_home(
@@ -141,23 +141,23 @@ async def test_board_in_use_moves_to_a_service_job(
     context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
     context.tensorboard_heartbeats[before.run_id] = utcnow()
-    await tensorboards.migrate_to_service_job(context, before, utcnow())
+    await runs.migrate_to_service_job(context, before, utcnow())
     after = await again(database, before)
     assert (after.id, after.state, after.wanted) == (before.id, TensorboardState.STARTING, True)
     assert (after.host, after.port, after.started_at) == (None, None, None)
     assert after.run_id != before.run_id
     assert after.guard_key not in {before.guard_key, ""}
     assert after.secret_hash == "", "the earlier run's opens nothing"
-    assert after.reason == tensorboards.MOVES
+    assert after.reason == runs.MOVES
     assert context.tensorboard_heartbeats == {}
 
 
 async def test_asked_twice_it_moves_once(database: Database, make_context: MakeParts) -> None:
     context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
-    await tensorboards.migrate_to_service_job(context, before, utcnow())
+    await runs.migrate_to_service_job(context, before, utcnow())
     first = await again(database, before)
-    await tensorboards.migrate_to_service_job(context, before, utcnow())
+    await runs.migrate_to_service_job(context, before, utcnow())
     assert (await again(database, before)).run_id == first.run_id
 
 
@@ -167,7 +167,7 @@ async def test_one_that_its_owner_has_ended_stays_ended(
     context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
     await tensorboards.request_stop(context, before, before.user)
-    await tensorboards.migrate_to_service_job(context, before, utcnow())
+    await runs.migrate_to_service_job(context, before, utcnow())
     assert (await again(database, before)).state is TensorboardState.STOPPED
 
 
@@ -176,7 +176,7 @@ async def test_hosts_of_many_are_those_of_each(
     database: Database, make_context: MakeParts, own_job: bool
 ) -> None:
     context, board = make_context(), await board_in(database, JobState.RUNNING, own_job=own_job)
-    hosts = await tensorboards.load_host_jobs(context, [board])
+    hosts = await runs.load_host_jobs(context, [board])
     assert hosts[board.id].id == (board.own_job_id if own_job else board.parent_id)
 
 
@@ -186,11 +186,11 @@ async def test_silence_of_a_suspended_job_does_not_count(
     context, now = make_context(), utcnow()
     board = await board_in(database, JobState.SUSPENDED)
     context.tensorboard_heartbeats[board.run_id] = now
-    later = now + 10 * tensorboards.SILENCE
-    assert not tensorboards.is_silent(context, board, board.parent, later)
+    later = now + 10 * runs.MAX_SILENCE
+    assert not runs.is_silent(context, board, board.parent, later)
     resumed = Session(state=JobState.RUNNING)
-    assert not tensorboards.is_silent(context, board, resumed, later + timedelta(seconds=5))
-    assert tensorboards.is_silent(context, board, resumed, later + 2 * tensorboards.SILENCE)
+    assert not runs.is_silent(context, board, resumed, later + timedelta(seconds=5))
+    assert runs.is_silent(context, board, resumed, later + 2 * runs.MAX_SILENCE)
 
 
 async def test_a_late_request_of_a_run_that_ended_leaves_nothing(
@@ -198,18 +198,18 @@ async def test_a_late_request_of_a_run_that_ended_leaves_nothing(
 ) -> None:
     context = make_context()
     board = await board_in(database, JobState.RUNNING)
-    await tensorboards.mark_failed(context, board, "reason")
+    await runs.mark_failed(context, board, "reason")
     with pytest.raises(Gone):
-        await tensorboards.wait_while_wanted(context, board, 0.0)
+        await node_requests.wait_while_wanted(context, board, 0.0)
     assert context.tensorboard_heartbeats == {}
 
 
 @pytest.mark.parametrize(
     ("partition", "own_job", "seen", "reason"),
     [
-        (None, False, timedelta(0), tensorboards.NO_SERVICE_PARTITION),
-        ("cpu", False, timedelta(minutes=11), tensorboards.ENDED_UNWATCHED),
-        ("cpu", True, timedelta(0), tensorboards.HOST_ENDED),
+        (None, False, timedelta(0), runs.NO_SERVICE_PARTITION),
+        ("cpu", False, timedelta(minutes=11), runs.ENDED_UNWATCHED),
+        ("cpu", True, timedelta(0), runs.HOST_ENDED),
     ],
 )
 async def test_board_that_cannot_move_ends_with_a_reason(
@@ -223,7 +223,7 @@ async def test_board_that_cannot_move_ends_with_a_reason(
     now: datetime = utcnow()
     context = make_context(service_partition=partition)
     board = await board_in(database, JobState.ENDED, own_job=own_job, last_request_at=now - seen)
-    await tensorboards.migrate_to_service_job(context, board, now)
+    await runs.migrate_to_service_job(context, board, now)
     after = await again(database, board)
     assert (after.state, after.wanted) == (TensorboardState.STOPPED, False)
     assert after.reason == reason
