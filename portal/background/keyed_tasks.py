@@ -14,7 +14,6 @@ from portal.logging import begin_request
 from spawner.tasks import end_all
 
 MIN_INTERVAL = timedelta(seconds=3)  # between two attempts of the same task
-Act = Callable[[], Awaitable[None]]
 
 
 class KeyedTasks:
@@ -37,14 +36,14 @@ class KeyedTasks:
         self._tried: dict[str, datetime] = {}
         self._failed: set[str] = set()  # keys whose last attempt failed
 
-    def start(self, key: str, now: datetime, act: Act) -> None:
+    def start(self, key: str, now: datetime, run: Callable[[], Awaitable[None]]) -> None:
         """Start a task unless one with this key is running or was attempted recently."""
         pause = self._retry_interval if key in self._failed else self._interval
         if key in self._running or (key in self._tried and now - self._tried[key] < pause):
             return
         self._tried[key] = now
         self._get_failure_counter(key).inc(0)  # so that the first failure is seen as an increase
-        task = asyncio.create_task(self._run_guarded(key, act))
+        task = asyncio.create_task(self._run_guarded(key, run))
         self._running[key] = task
         task.add_done_callback(lambda task: self._on_done(key, task))
 
@@ -68,16 +67,16 @@ class KeyedTasks:
         """End the running tasks; each is repeated after the next start."""
         await end_all(self._running.values())
 
-    async def _run_guarded(self, key: str, act: Act) -> None:
+    async def _run_guarded(self, key: str, run: Callable[[], Awaitable[None]]) -> None:
         """Run a task; an error is logged, and the task is attempted again in a later round. It gets
         a request ID of its own, so that the log lines of the hub and the launchers about it have
         the same ID.
         """
         begin_request()
         self._failed.discard(key)
-        (result,) = await asyncio.gather(act(), return_exceptions=True)
+        (result,) = await asyncio.gather(run(), return_exceptions=True)
         if isinstance(result, BaseException):
-            log_failure("action failed, will retry", result, act=key)
+            log_failure("task failed, will retry", result, task=key)
             self._get_failure_counter(key).inc()
             self._failed.add(key)
 

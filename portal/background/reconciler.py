@@ -3,8 +3,8 @@ after any crash.
 
 It reads the rows that may need work (services/slurm/pending_rows.py), gets the actual state from
 the watcher (never from Slurm itself), writes the consequences, and starts tasks: submit, hand to
-the hub, cancel, start a TensorBoard. A task runs beside the loop, one at a time for each row; a
-failed one is retried in a later round.
+the hub, cancel. A task runs beside the loop, one at a time for each row; a failed one is retried in
+a later round. TensorBoards (tensorboard_reconciler.py) are part of each round.
 
 Slurm may have a job twice, after an answer was lost. So a job's script first takes its claim, the
 exclusive right to run: `claimed` in the job's folder can be created only once, and a second copy
@@ -17,13 +17,15 @@ from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
-from sqlalchemy import select, update
+from sqlalchemy import update
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm.exc import StaleDataError
 
 from portal.background.background_loop import log_failure
 from portal.background.keyed_tasks import KeyedTasks
 from portal.background.notifier import ALL_ROWS, RECONCILE
+from portal.background.scalar_reader import ScalarReader
+from portal.background.tensorboard_reconciler import TensorboardReconciler
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.hub.client import HubNotReady
@@ -38,8 +40,7 @@ from portal.models import (
     Wanted,
 )
 from portal.services.deprovision import deprovision
-from portal.services.jobs import jobs, scalars
-from portal.services.jobs import measurements as job_measurements
+from portal.services.jobs import jobs
 from portal.services.jobs.claim_checks import ClaimChecks
 from portal.services.jobs.external_jobs import ExternalJobImport
 from portal.services.sessions import hub_sync
@@ -48,7 +49,6 @@ from portal.services.slurm.job_identity import cancelling_user, find_job
 from portal.services.slurm.pending_rows import LIVE, PendingRows, load
 from portal.services.slurm.row_sync import RowSync
 from portal.services.store import update_row
-from portal.services.tensorboards import runs
 from spawner.errors import JobNotFound, SpawnerError
 from spawner.launcher.pool import GRACE_S
 from spawner.slurm.model import JobPhase
@@ -59,18 +59,11 @@ ROUND_S = 5.0
 NEVER_SEEN = timedelta(seconds=0)  # after accounting has answered; the watcher waits before that
 VANISHED = timedelta(seconds=60)
 MAX_SUBMISSIONS = 20  # at the same time, of those repeated or delayed while Slurm was down
-REREAD = timedelta(minutes=1)  # until metrics are read again after a failure
 MAX_CANCELS = 8  # concurrent commands
 ROWS_PER_TRANSACTION = 100  # rows per transaction, during which the event loop is blocked
 # After each transaction, for requests: one needs the event loop about ten times until its answer.
 PAUSE = timedelta(milliseconds=20)
 REFUSALS = (DataError, IntegrityError)  # of one row's values, unlike a failure of the database
-
-DIED = (
-    "TensorBoard stopped unexpectedly, possibly because it ran out of memory. You can start "
-    "it again."
-)
-ENDED_EARLY = "The job of this TensorBoard ended before TensorBoard started."
 
 
 def _mark_waiting_for_hub(session: Session) -> None:
@@ -84,7 +77,7 @@ class Reconciler:
 
     def __init__(self, context: AppContext) -> None:
         self.context = context
-        self._acts = KeyedTasks(
+        self._tasks = KeyedTasks(
             lambda: context.notifier.notify(RECONCILE), context.metrics.background_failures
         )
         self._row_sync = RowSync(context)
@@ -93,13 +86,8 @@ class Reconciler:
         self._pending = PendingRows(context)
         self._cancels = asyncio.Semaphore(MAX_CANCELS)
         self._stale_since: datetime | None = None
-        self._readers = KeyedTasks(
-            lambda: context.notifier.notify(RECONCILE),
-            context.metrics.background_failures,
-            retry_interval=REREAD,
-        )
-        # When each job became due, by user and job.
-        self._metrics_due: dict[str, dict[str, datetime]] = {}
+        self._scalar_reader = ScalarReader(context)
+        self._tensorboards = TensorboardReconciler(context, self._tasks)
 
     async def step(self) -> timedelta | None:
         """Run a round; the next one follows immediately if more rows may need work."""
@@ -108,8 +96,8 @@ class Reconciler:
 
     async def close(self) -> None:
         """Cancel the running tasks; each is repeated after the next start."""
-        await self._acts.close()
-        await self._readers.close()
+        await self._tasks.close()
+        await self._scalar_reader.close()
 
     async def round(self, now: datetime) -> None:
         """Process all rows that may need work, once."""
@@ -119,15 +107,10 @@ class Reconciler:
             if at:
                 await asyncio.sleep(PAUSE.total_seconds())
             await self._process_rows(due[at : at + ROWS_PER_TRANSACTION], now)
-        boards = await self._load_boards()
-        self._forget_heartbeats(boards)
-        hosts = await runs.load_host_jobs(self.context, boards)
-        for board in boards:
-            if board.id in hosts:
-                await self._act_on_board(board, hosts[board.id], now)
+        boards = await self._tensorboards.reconcile(now)
         await self._run_bulk_work(now)
         self._set_polling_pace(boards)
-        self._acts.forget(self._pending, len(self._pending) + len(boards))
+        self._tasks.forget(self._pending, len(self._pending) + len(boards))
 
     async def _write_stale(self) -> None:
         """Write since when Slurm has not answered to every row that has not ended.
@@ -148,17 +131,6 @@ class Reconciler:
             await db.commit()
         self._stale_since = since
         self.context.notifier.notify(ALL_ROWS)
-
-    def _forget_heartbeats(self, boards: list[Tensorboard]) -> None:
-        """Drop the heartbeats of other runs: a program's last request may arrive after the stop."""
-        heartbeats = self.context.tensorboard_heartbeats
-        for run_id in heartbeats.keys() - {board.run_id for board in boards}:
-            del heartbeats[run_id]
-
-    async def _load_boards(self) -> list[Tensorboard]:
-        query = select(Tensorboard).where(Tensorboard.wanted)
-        async with self.context.db.session() as db:
-            return list((await db.scalars(query)).unique())
 
     # --- jobs ---------------------------------------------------------------------------------
 
@@ -215,19 +187,19 @@ class Reconciler:
         """Start the task that a row needs."""
         if job.state is JobState.ENDED:
             if unwanted := self._row_sync.find_unwanted_jobs(job):
-                self._acts.start(f"surplus {job.id}", now, lambda: self._cancel(job, unwanted))
+                self._tasks.start(f"surplus {job.id}", now, lambda: self._cancel(job, unwanted))
             elif isinstance(job, Session) and job.server_env is not None:
-                self._acts.start(f"close {job.id}", now, lambda: hub_sync.close(self.context, job))
+                self._tasks.start(f"close {job.id}", now, lambda: hub_sync.close(self.context, job))
         elif job.wanted is Wanted.STOP:
-            self._acts.start(f"stop {job.id}", now, lambda: self._stop(job))
+            self._tasks.start(f"stop {job.id}", now, lambda: self._stop(job))
         elif deprovision.must_end(job):
-            self._acts.start(f"end {job.id}", now, lambda: deprovision.end_row(self.context, job))
+            self._tasks.start(f"end {job.id}", now, lambda: deprovision.end_row(self.context, job))
         elif isinstance(job, BatchJob):
             self._act_on_batch_job(job, now)
         elif isinstance(job, Session) and self._was_never_submitted(job, now):
-            self._acts.start(f"submit {job.id}", now, lambda: self._submit(job.id))
+            self._tasks.start(f"submit {job.id}", now, lambda: self._submit(job.id))
         elif isinstance(job, Session) and job.target_port and not job.ready_at:
-            self._acts.start(f"adopt {job.id}", now, lambda: self._adopt(job))
+            self._tasks.start(f"adopt {job.id}", now, lambda: self._adopt(job))
 
     def _was_never_submitted(self, session: Session, now: datetime) -> bool:
         """Return whether a crash came before the session's submission: Slurm does not know it, and
@@ -244,25 +216,25 @@ class Reconciler:
         """Submit a batch job again if it is missing in Slurm, or cancel duplicates."""
         if job.external or job.id in self.context.submitting:
             return
-        few = self._acts.count_running("again") < MAX_SUBMISSIONS
+        few = self._tasks.count_running("again") < MAX_SUBMISSIONS
         if job.claim_check_since is not None and (end := self._row_sync.find_end(job)) is not None:
             if few:
                 resolve = partial(self._claim_checks.resolve, job, end, now)
-                self._acts.start(f"again {job.id}", now, resolve)
+                self._tasks.start(f"again {job.id}", now, resolve)
             return
         name = (job.id, job.user.username)
         missing = self.context.watcher.missing_since(*name)
         sure = job.job_id is None or self.context.watcher.is_lost_by_slurmctld(*name)
         if missing is not None and now - missing >= (NEVER_SEEN if sure else VANISHED):
             if job.user.disabled_at is not None:  # nothing runs as a disabled user
-                self._acts.start(
+                self._tasks.start(
                     f"end {job.id}", now, lambda: deprovision.end_row(self.context, job)
                 )
                 return
             if few and (job.job_id is None or lifecycle.may_submit_again(job)):
-                self._acts.start(f"again {job.id}", now, lambda: self._submit_again(job))
+                self._tasks.start(f"again {job.id}", now, lambda: self._submit_again(job))
         elif self._row_sync.find_duplicate_jobs(job):
-            self._acts.start(f"surplus {job.id}", now, lambda: self._cancel_duplicates(job))
+            self._tasks.start(f"surplus {job.id}", now, lambda: self._cancel_duplicates(job))
 
     async def _submit_again(self, job: BatchJob) -> None:
         """Submit a job again that Slurm does not have, or has lost: a killed controller forgets the
@@ -299,53 +271,16 @@ class Reconciler:
         await self._external_jobs.import_new(now)
         if self.context.watcher.stale_since is None:
             if self._external_jobs.is_history_due(now):
-                self._acts.start("history", now, lambda: self._external_jobs.import_history(now))
+                self._tasks.start("history", now, lambda: self._external_jobs.import_history(now))
             if due := await accounting_totals.due(self.context, now):
-                self._acts.start("usage", now, lambda: self._collect_usage(due, now))
-        self._start_reading_scalars(now)
-
-    def _start_reading_scalars(self, now: datetime) -> None:
-        """Read each user's metrics in a task of its own: a home that hangs delays no other user."""
-        self._metrics_due = {user: due for user, due in self._metrics_due.items() if due}
-        for user_id, due in self._metrics_due.items():
-            key = f"metrics {user_id}"
-            if self._readers.is_running(key):
-                continue
-            expired = [job_id for job_id, at in due.items() if now - at > accounting_totals.GIVE_UP]
-            for job_id in expired:
-                del due[job_id]
-            self._readers.start(key, now, partial(self._read_users_scalars, user_id))
+                self._tasks.start("usage", now, lambda: self._collect_usage(due, now))
+        self._scalar_reader.start_due(now)
 
     async def _collect_usage(self, due: list[accounting_totals.Measured], now: datetime) -> None:
         await accounting_totals.collect(self.context, due, now)
         for job in due:
             if isinstance(job, BatchJob):  # its row is older than its accounting
-                self._metrics_due.setdefault(job.user_id, {})[job.id] = now
-
-    async def _read_users_scalars(self, user_id: str) -> None:
-        """Read the metrics of a user's jobs; a job that fails comes last the next time."""
-        due = self._metrics_due.get(user_id, {})
-        for job_id, since in list(due.items()):
-            del due[job_id]
-            due[job_id] = since
-            await self._read_scalars(job_id)
-            if due[job_id] == since:  # else it has become due again
-                del due[job_id]
-
-    async def _read_scalars(self, job_id: str) -> None:
-        """Read the last values that an ended job, or an array's ended tasks, have logged, and the
-        mean use of an ended job's GPUs.
-        """
-        async with self.context.db.session() as db:
-            row = await db.get(BatchJob, job_id)
-        if row is not None and scalars.is_unread(row):
-            await scalars.read_final(self.context, row)
-        while row is not None and scalars.find_unread_tasks(row):
-            await scalars.read(self.context, row)
-            async with self.context.db.session() as db:
-                row = await db.get(BatchJob, job_id)
-        if row is not None and job_measurements.is_gpu_use_unread(row):
-            await job_measurements.store_gpu_use(self.context, row)
+                self._scalar_reader.add(job, now)
 
     async def _submit(self, session_id: str) -> None:
         """Submit a session again after the portal died between writing the row and Slurm's answer.
@@ -434,49 +369,6 @@ class Reconciler:
         await update_row(self.context.db, type(job), job.id, mark_lost)
         self.context.notifier.notify(job.user_id, job.id)
         return True
-
-    # --- tensorboards -------------------------------------------------------------------------
-
-    async def _act_on_board(self, board: Tensorboard, host: Job, now: datetime) -> None:
-        idle = timedelta(minutes=self.context.settings.tensorboard_idle_minutes)
-        if board.user.disabled_at is not None:
-            await runs.end_run(self.context, board, deprovision.BOARD_ENDED)
-            return
-        if board.state is TensorboardState.STARTING and board.started_at is None:
-            self._acts.start(f"board {board.run_id}", now, lambda: self._start_board(board))
-            return
-        if runs.host_job_ended(board, host):
-            await runs.migrate_to_service_job(self.context, board, now)
-        elif board.state is not TensorboardState.RUNNING:
-            await self._check_start(board, host, now)
-        elif runs.is_silent(self.context, board, host, now):
-            await runs.mark_failed(self.context, board, DIED)
-        elif board.last_request_at and now - board.last_request_at > idle:
-            await runs.end_run(
-                self.context, board, "It was stopped because it was not used for a while."
-            )
-
-    async def _check_start(self, board: Tensorboard, host: Job, now: datetime) -> None:
-        """Wait while the run's own job waits in Slurm's queue; else fail it when it takes long."""
-        started_at = board.started_at
-        if board.own_job_id is not None:
-            if host.state is JobState.ENDED:
-                await runs.mark_failed(self.context, board, host.reason or ENDED_EARLY)
-                return
-            if host.state is JobState.QUEUED:
-                await runs.mark_queued(self.context, board, host.reason)
-                return
-            started_at = host.started_at or started_at
-        if started_at and now - started_at > runs.START_PATIENCE:
-            await runs.mark_failed(self.context, board, "TensorBoard did not start in time.")
-        elif board.state is TensorboardState.QUEUED:
-            await runs.mark_starting(self.context, board)
-
-    async def _start_board(self, board: Tensorboard) -> None:
-        try:
-            await runs.start_process(self.context, board)
-        except SpawnerError as error:
-            await runs.retry_or_fail_start(self.context, board, error)
 
     def _set_polling_pace(self, boards: list[Tensorboard]) -> None:
         """Have the watcher poll Slurm more often while a job or TensorBoard is starting."""

@@ -177,7 +177,7 @@ class ReconcileHarness:
 
     async def acts(self) -> None:
         """Wait until no background task is running."""
-        while running := list(self.loop._acts._running.values()):
+        while running := list(self.loop._tasks._running.values()):
             await asyncio.gather(*running)
 
     async def row(self, row_id: str) -> Any:

@@ -116,7 +116,7 @@ class Deprovisioning:
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
-        self._acts = KeyedTasks(
+        self._tasks = KeyedTasks(
             lambda: context.notifier.notify(DEPROVISION),
             context.metrics.background_failures,
             TASK_INTERVAL,
@@ -126,7 +126,7 @@ class Deprovisioning:
 
     async def close(self) -> None:
         """Cancel the steps in progress; each is repeated after the next start."""
-        await self._acts.close()
+        await self._tasks.close()
 
     async def advance(self, now: datetime) -> None:
         """Take the next step for every user with pending work."""
@@ -140,7 +140,7 @@ class Deprovisioning:
                 await self._deprovision(user, now)
             else:
                 self._start_directory_step(user, now)
-        self._acts.forget({user.id for user in users}, len(users))
+        self._tasks.forget({user.id for user in users}, len(users))
 
     def _notify_streams(self, user_ids: Sequence[str]) -> None:
         """Have the event streams of disabled users check whether they may go on.
@@ -156,7 +156,7 @@ class Deprovisioning:
         left = await still_open(self._context.db, user)
         forgotten = self._hub_forgot.get(user.id) == user.disabled_at
         if not forgotten:
-            self._acts.start(
+            self._tasks.start(
                 f"hub {user.id}", now, lambda: self._run_step(user, self._delete_in_hub)
             )
         if user.directory_wants is not AccountState.DELETED:
@@ -164,7 +164,7 @@ class Deprovisioning:
         if left or not forgotten or still_in_slurm(self._context.watcher, user):
             return
         if user.directory_wants is AccountState.DELETED:
-            self._acts.start(f"delete {user.id}", now, lambda: self._run_step(user, self._delete))
+            self._tasks.start(f"delete {user.id}", now, lambda: self._run_step(user, self._delete))
         elif user.directory_wants is None:
             await self._mark_closed(user)
 
@@ -219,7 +219,7 @@ class Deprovisioning:
 
     def _start_directory_step(self, user: User, now: datetime) -> None:
         if user.directory_wants in {AccountState.DISABLED, AccountState.ENABLED}:
-            self._acts.start(
+            self._tasks.start(
                 f"directory {user.id}",
                 now,
                 lambda: self._run_step(user, self._apply_directory_state),

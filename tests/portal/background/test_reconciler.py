@@ -19,13 +19,7 @@ from portal.models import (
     Job,
     JobState,
     Session,
-    Tensorboard,
-    TensorboardJob,
-    TensorboardState,
-    User,
 )
-from portal.services.jobs import scalars
-from portal.services.slurm import accounting_totals
 from portal.services.slurm.pending_rows import EVERYTHING_EVERY, OVERLAP, load
 from spawner.slurm.model import JobPhase, Outcome
 from tests.portal.reconcile_loop import ReconcileHarness, stop
@@ -232,7 +226,7 @@ async def test_what_is_read_regularly_is_read_along_an_index(harness: ReconcileH
             plans.append(" ".join(row[-1] for row in asked))
 
     event.listen(harness.db.engine.sync_engine, "before_cursor_execute", explain)
-    await harness.loop._load_boards()
+    await harness.loop._tensorboards._load_boards()
     await harness.loop._pending._find_all(harness.now)
     (boards, closing) = plans
     assert "ix_tensorboards_wanted" in boards
@@ -293,83 +287,3 @@ async def test_an_array_with_a_task_that_is_requeued_after_its_end_lives_again(
     assert (row.state, row.outcome, row.exit_code) == (JobState.RUNNING, None, None)
     assert row.ended_at is None
     assert [task["state"] for task in row.tasks] == ["ended", "running"]
-
-
-async def test_heartbeats_of_stopped_runs_are_forgotten(harness: ReconcileHarness) -> None:
-    """A program's last request may arrive after its run was stopped."""
-    harness.context.tensorboard_heartbeats["stopped"] = harness.now
-    await harness.round()
-    assert harness.context.tensorboard_heartbeats == {}
-
-
-async def test_a_hanging_home_delays_no_other_users_metrics(
-    harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with harness.db.session() as db:
-        bob = User(username="bob")
-        db.add(bob)
-        await db.commit()
-    ended: dict[str, Any] = {
-        "state": JobState.ENDED, "array_size": 1, "logdir": "/logs",
-        "tasks": [{"index": 0, "state": "ended"}],
-    }  # fmt: skip
-    stuck = await harness.add(**ended)
-    other = await harness.add(**ended, user_id=bob.id, owner_id=bob.id)
-    hangs, was_read = asyncio.Event(), asyncio.Event()
-
-    async def read(_context: Any, row: BatchJob) -> None:
-        if row.id == stuck:
-            await hangs.wait()
-        await harness.write(row.id, mark_read)
-        was_read.set()
-
-    def mark_read(row: Any) -> None:
-        row.tasks = [{**task, "read": True} for task in row.tasks]
-
-    async def collect(*_: Any) -> None:
-        """Accounting is not tested here."""
-
-    monkeypatch.setattr(scalars, "read", read)
-    monkeypatch.setattr(accounting_totals, "collect", collect)
-    due = [await harness.row(stuck), await harness.row(other)]
-    await harness.loop._collect_usage(due, harness.now)
-    harness.loop._start_reading_scalars(harness.now)
-    async with asyncio.timeout(10):
-        await was_read.wait()
-    assert scalars.find_unread_tasks(await harness.row(stuck))
-    assert not scalars.find_unread_tasks(await harness.row(other))
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ({"state": JobState.QUEUED, "reason": "Priority."}, TensorboardState.QUEUED),
-        ({"state": JobState.RUNNING}, TensorboardState.STARTING),
-        ({"state": JobState.ENDED}, TensorboardState.FAILED),
-    ],
-)
-async def test_a_tensorboard_may_wait_in_the_queue(
-    harness: ReconcileHarness, host: dict[str, Any], expected: TensorboardState
-) -> None:
-    """Its patience begins when its own job starts."""
-    parent = await harness.add(state=JobState.ENDED)
-    now = harness.now
-    started_at = now if host["state"] is JobState.RUNNING else None
-    own = await harness.add(TensorboardJob, **host, started_at=started_at)
-    async with harness.db.session() as db:
-        row = Tensorboard(
-            parent_id=parent, user_id=harness.user.id, logdir="/x", own_job_id=own,
-            state=TensorboardState.QUEUED, started_at=now - timedelta(minutes=3),
-            last_request_at=now,
-        )  # fmt: skip
-        db.add(row)
-        await db.commit()
-        board = await db.get_one(Tensorboard, row.id, populate_existing=True)
-        job = await db.get_one(TensorboardJob, own)
-    await harness.loop._act_on_board(board, job, now)
-    async with harness.db.session() as db:
-        found = await db.get_one(Tensorboard, board.id)
-    assert (found.state, found.wanted) == (expected, expected is not TensorboardState.FAILED)
-    assert found.reason == {
-        TensorboardState.QUEUED: "Priority.", TensorboardState.FAILED: reconciler.ENDED_EARLY,
-    }.get(expected)  # fmt: skip

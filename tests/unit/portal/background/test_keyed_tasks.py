@@ -22,7 +22,7 @@ class TaskRun:
 
     def __init__(self) -> None:
         self.metrics, self.ended = Metrics(), asyncio.Queue[None]()
-        self.acts = KeyedTasks(
+        self.tasks = KeyedTasks(
             lambda: self.ended.put_nowait(None), self.metrics.background_failures
         )
 
@@ -42,17 +42,17 @@ async def test_what_fails_is_logged_counted_and_tried_again(error: Exception, le
 
     with capture_logs() as lines:
         for after in (0, 1):
-            run.acts.start("stop 5b1c", NOW + after * MIN_INTERVAL, fails)
+            run.tasks.start("stop 5b1c", NOW + after * MIN_INTERVAL, fails)
             await run.ended.get()
-            while run.acts.count_running("stop"):
+            while run.tasks.count_running("stop"):
                 await asyncio.sleep(0)
-    assert [(line["act"], line["log_level"]) for line in lines] == [("stop 5b1c", level)] * 2
+    assert [(line["task"], line["log_level"]) for line in lines] == [("stop 5b1c", level)] * 2
     assert run.failed("stop") == 2
 
 
 async def test_a_failed_task_may_wait_longer() -> None:
     run, ran = TaskRun(), list[str]()
-    run.acts = KeyedTasks(
+    run.tasks = KeyedTasks(
         lambda: run.ended.put_nowait(None),
         run.metrics.background_failures,
         retry_interval=2 * MIN_INTERVAL,
@@ -64,8 +64,8 @@ async def test_a_failed_task_may_wait_longer() -> None:
             if fails:
                 raise Unreachable("away")
 
-        run.acts.start(f"read {name}", NOW + after * MIN_INTERVAL, runs)
-        while run.acts.count_running("read"):
+        run.tasks.start(f"read {name}", NOW + after * MIN_INTERVAL, runs)
+        while run.tasks.count_running("read"):
             await asyncio.sleep(0)
 
     for after in (0, 1, 2):
@@ -82,11 +82,11 @@ async def test_one_at_a_time_for_each_thing() -> None:
             ran.append(name)
             await go_on.wait()
 
-        run.acts.start(f"stop {name}", NOW, runs)
+        run.tasks.start(f"stop {name}", NOW, runs)
 
     for name in ("a", "a", "b"):
         act(name)
-    assert run.acts.count_running("stop") == 2
+    assert run.tasks.count_running("stop") == 2
     go_on.set()
     for _ in range(2):
         await run.ended.get()
@@ -101,10 +101,10 @@ async def test_what_is_ended_with_the_portal_is_no_failure() -> None:
         await asyncio.Event().wait()
 
     with capture_logs() as lines:
-        run.acts.start("stop a", NOW, hangs)
+        run.tasks.start("stop a", NOW, hangs)
         await begun.wait()
-        await run.acts.close()
-    assert (lines, run.failed("stop"), run.acts.count_running("stop")) == ([], 0, 0)
+        await run.tasks.close()
+    assert (lines, run.failed("stop"), run.tasks.count_running("stop")) == ([], 0, 0)
 
 
 async def test_task_that_ended_can_be_started_again_at_once() -> None:
@@ -114,11 +114,11 @@ async def test_task_that_ended_can_be_started_again_at_once() -> None:
     async def runs() -> None:
         pass
 
-    run.acts = KeyedTasks(
-        lambda: running.append(run.acts.is_running("stop a")), run.metrics.background_failures
+    run.tasks = KeyedTasks(
+        lambda: running.append(run.tasks.is_running("stop a")), run.metrics.background_failures
     )
-    run.acts.start("stop a", NOW, runs)
-    assert run.acts.is_running("stop a")
+    run.tasks.start("stop a", NOW, runs)
+    assert run.tasks.is_running("stop a")
     while not running:
         await asyncio.sleep(0)
     assert running == [False]
