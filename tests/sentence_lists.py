@@ -57,6 +57,7 @@ MODULES = (
     "spawner/catalog/parameters.py",
     "spawner/containers/pull.py",
     "spawner/containers/pull_output.py",
+    "spawner/slurm/outcomes.py",
     "spawner/slurm/reasons.py",
     "spawner/containers/references.py",
     "spawner/containers/runtimes.py",

@@ -2,8 +2,8 @@
 
 Pure text, no I/O.
 
-Three questions: why a job waits (`explain_reason`), why it was refused (`explain_rejection`), how
-it ended (`explain_outcome`). Codes that are not in the tables are parsed by their name
+Two questions: why a job waits (`explain_reason`), and why it was refused (`explain_rejection`);
+outcomes.py explains how a job ended. Codes that are not in the tables are parsed by their name
 (`AssocGrpCPULimit`: whose limit, on what), and unknown codes are shown as Slurm reports them.
 Sources: job_reason_codes in Slurm's documentation, and the messages of sbatch 22.05 in tests/data.
 """
@@ -12,9 +12,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-
-from spawner.durations import format_minutes
-from spawner.slurm.model import JobInfo, Outcome
 
 
 @dataclass(frozen=True)
@@ -28,14 +25,14 @@ class Explanation:
     suggestion: str | None = None
 
 
-_Words = tuple[str, str | None]
+_TextAndSuggestion = tuple[str, str | None]
 
 _FEWER = "A smaller request, a shorter time or another partition may start sooner."
 _ADMIN = "If this does not change, contact the cluster's administrators."
 _TIME = "Request a shorter time limit, or choose another partition."
 _PARTITION = "Choose another partition, or wait until the administrators open it again."
 
-_WAITING: dict[str, _Words] = {
+WAITING_REASONS: dict[str, _TextAndSuggestion] = {
     "Resources": ("Waiting for free resources; it is next in its partition's queue.", _FEWER),
     "Priority": ("Other jobs are ahead of it in the queue.", _FEWER),
     "Dependency": ("Waiting for another job to finish first.", None),
@@ -102,23 +99,23 @@ _WAITING: dict[str, _Words] = {
     "Nodes": ("The nodes it needs are down or reserved for others.", _ADMIN),
     "RaisedSignal": ("Its program was killed by a signal.", None),
 }
-_OVER_SOME_LIMIT: _Words = (
+_OVER_SOME_LIMIT: _TextAndSuggestion = (
     "It requests more than your account or QOS allows.",
     "Request less, or stop a job that you no longer need.",
 )
 GROUP_GPUS = "AssocGrpGRES"
 """Slurm's code when the GPU limit of an association is reached, a user's or an account's."""
-_HELD_AFTER_FAILURE: _Words = (
+_HELD_AFTER_FAILURE: _TextAndSuggestion = (
     "Its node could not start it, and it was put on hold.",
     "Cancel it and start it again. If it happens again, contact your administrators.",
 )
 
 # such as AssocGrpGRES, AssocMaxJobsLimit, QOSMaxGRESPerUser, QOSMinGRES, MaxMemoryPerAccount
 _LIMIT = re.compile(
-    r"\b(?P<kind>Assoc|QOS)?(?P<bound>Grp|Max|Min)(?P<thing>[A-Za-z]*?)"
+    r"\b(?P<kind>Assoc|QOS)?(?P<bound>Grp|Max|Min)(?P<resource>[A-Za-z]*?)"
     r"(?P<per>Per(?:User|Account|Job|Node))?(?:Limit)?\b"
 )
-_THINGS = (  # Matched in this order against the start of the name's remaining part.
+_RESOURCES = (  # Matched in this order against the start of the name's remaining part.
     (re.compile(r"Wall", re.I), "time"),
     (re.compile(r".*Min(?:ute)?s", re.I), "computing time"),
     (re.compile(r"GRES", re.I), "GPUs"),
@@ -133,7 +130,7 @@ _THINGS = (  # Matched in this order against the start of the name's remaining p
 )
 
 # Messages of sbatch for refusals; the first match counts. The keys are Slurm's texts.
-_REFUSALS: tuple[tuple[str, str, _Words], ...] = (
+_REFUSALS: tuple[tuple[str, str, _TextAndSuggestion], ...] = (
     (
         "Invalid account or account/partition combination",
         "invalid-account",
@@ -283,8 +280,8 @@ def explain_reason(code: str | None, limit: GpuLimit | None = None) -> Explanati
     word = re.split(r"[ ,(:]", code, maxsplit=1)[0]
     if word == GROUP_GPUS and limit is not None:
         return _explain_gpus(limit)
-    if word in _WAITING:
-        return Explanation(word, *_WAITING[word])
+    if word in WAITING_REASONS:
+        return Explanation(word, *WAITING_REASONS[word])
     if "launch failed" in code or "requeued held" in code:
         return Explanation("JobLaunchFailure", *_HELD_AFTER_FAILURE)
     return _explain_limit(word) or Explanation(word, f"Slurm reports the reason “{code[:200]}”.")
@@ -320,7 +317,7 @@ def _explain_limit(code: str) -> Explanation | None:
     match = _LIMIT.search(code)
     if match is None:
         return None
-    resource = next((words for name, words in _THINGS if name.match(match["thing"])), None)
+    resource = next((words for name, words in _RESOURCES if name.match(match["resource"])), None)
     if resource is None:
         return None
     per, more = match["per"], "less" if match["bound"] == "Min" else "more"
@@ -363,108 +360,3 @@ def _last_line(stderr: str) -> str:
     last = next((line for line in reversed(lines) if line), "it gave no reason")
     last = re.sub(r"^(?:\w+: )?(?:error: )?(?:Batch job submission failed: )?", "", last)
     return last[:300].rstrip(".") + "."
-
-
-def explain_outcome(job: JobInfo) -> Explanation | None:
-    """Explain how an ended job ended; None if it succeeded, or has not ended."""
-    if job.outcome is None or job.outcome is Outcome.COMPLETED:
-        return None
-    if job.outcome is Outcome.FAILED:
-        return _explain_exit(job)
-    return _OUTCOMES[job.outcome](job)
-
-
-def _explain_cancelled(job: JobInfo) -> Explanation:
-    if job.slurm_state == "PREEMPTED":
-        text = "It was preempted by a job with higher priority."
-        return Explanation("PREEMPTED", text, "Start it again.")
-    return Explanation("CANCELLED", "It was cancelled.")
-
-
-def _explain_timeout(job: JobInfo) -> Explanation:
-    minutes = job.time_limit_minutes
-    after = f" of {format_minutes(minutes)}" if minutes else ""
-    return Explanation(
-        "TIMEOUT",
-        f"It reached its time limit{after} and was stopped.",
-        "Start it again with a longer time limit. Files it saved are still there.",
-    )
-
-
-def _explain_out_of_memory(job: JobInfo) -> Explanation:
-    return Explanation(
-        "OUT_OF_MEMORY",
-        "It used more memory than it requested and was stopped.",
-        "Start it again with more memory, or process less data at once.",
-    )
-
-
-def _explain_node_failure(job: JobInfo) -> Explanation:
-    node = f" {job.nodes[0]}" if len(job.nodes) == 1 else ""
-    return Explanation(
-        "NODE_FAIL", f"Its node{node} failed. This was not caused by your job.", "Start it again."
-    )
-
-
-_OUTCOMES = {
-    Outcome.CANCELLED: _explain_cancelled,
-    Outcome.TIMEOUT: _explain_timeout,
-    Outcome.OUT_OF_MEMORY: _explain_out_of_memory,
-    Outcome.NODE_FAILED: _explain_node_failure,
-}
-
-
-_SHOWN_FOR_SIGNALS = frozenset({4, 6, 7, 8, 9, 11})
-"""Exit codes that programs rarely choose themselves: the signals of crashes, and SIGKILL."""
-
-
-def _explain_exit(job: JobInfo) -> Explanation:
-    if job.reason in {"JobLaunchFailure", "SystemFailure"}:
-        return Explanation(job.reason, *_WAITING[job.reason])
-    code = job.exit_code
-    if job.signal:
-        return _explain_signal(job.signal)
-    if code in _SHOWN_FOR_SIGNALS:
-        return _explain_ambiguous_exit(code)
-    if code is not None and code > 128:  # the shell's encoding of a signal
-        return _explain_signal(code - 128)
-    if code == 127:
-        text = "It failed with exit code 127: a command was not found."
-        return Explanation("FAILED", text, "See the end of its log for the command.")
-    number = "an error" if code is None else f"exit code {code}"
-    return Explanation(
-        "FAILED", f"It failed with {number}.", "The end of its log usually shows why."
-    )
-
-
-def _explain_ambiguous_exit(code: int) -> Explanation:
-    """Explain an ambiguous code: sacct subtracts 128 from codes above it, so 137 appears as 9."""
-    full = code + 128
-    text = f"It failed with exit code {code} or {full}; Slurm reports both as {code}."
-    if code == 9:
-        suggestion = (
-            "137 means that a program in it was killed, often because it used too much memory: "
-            "try with more. See the end of its log."
-        )
-    else:
-        suggestion = f"{full} means that a program in it crashed. See the end of its log."
-    return Explanation("FAILED", text, suggestion)
-
-
-def _explain_signal(signal: int) -> Explanation:
-    if signal == 53:  # Slurm's own; it is not a signal of Linux
-        return Explanation(
-            "FAILED",
-            "Its node could not open the job's folder or its log.",
-            "Check whether your home directory is full. If it is not, contact your administrators.",
-        )
-    if signal == 9:
-        return Explanation(
-            "FAILED",
-            "It was killed (signal 9), often because it used too much memory.",
-            "Try with more memory, and see the end of its log.",
-        )
-    crash = " (it crashed)" if signal in {4, 6, 7, 8, 11} else ""
-    return Explanation(
-        "FAILED", f"It was ended by signal {signal}{crash}.", "See the end of its log."
-    )

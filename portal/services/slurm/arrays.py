@@ -15,7 +15,8 @@ from portal.models import BatchJob, JobState, Wanted
 from portal.services.slurm.lifecycle import Explain, Update, awaits_accounting, explain_queued
 from spawner.slurm.missing_jobs import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobPhase, Outcome
-from spawner.slurm.reasons import Explanation, explain_outcome
+from spawner.slurm.outcomes import explain_outcome
+from spawner.slurm.reasons import Explanation
 
 Task = dict[str, Any]
 _STATES = {
