@@ -300,7 +300,7 @@ async def _prepare(context: AppContext) -> None:
     if settings.migrates_at_start:
         await context.db.migrate()
     metrics.directory.known(*settings.ldap_urls)
-    context.watcher.names = partial(names_of_numbers, context.db)
+    context.watcher.look_up_usernames = partial(names_of_numbers, context.db)
     context.catalog.load()
 
 

@@ -54,7 +54,7 @@ AGE_MARGIN = timedelta(seconds=30)  # for the duration of commands, and for cloc
 LIVE = frozenset({JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.SUSPENDED})
 # A job whose id is unknown may not be in squeue yet: its sbatch may run until its timeout.
 NEW_JOB = timedelta(seconds=12)
-FORGET_QUESTION = timedelta(minutes=10)
+REQUEST_KEPT = timedelta(minutes=10)
 HISTORY = timedelta(days=2)  # how far back accounting is searched for a job that was never seen
 LONGEST_PAUSE = timedelta(minutes=5)
 MAX_ENDED = 10_000
@@ -202,7 +202,7 @@ class JobTracker:
             since = since or now - HISTORY
             missing = MissingJob(job_id, since, now, first, live_at=since, external=external)
             self._missing[key] = missing
-        missing.asked_at = now
+        missing.requested_at = now
         missing.submit_time = missing.submit_time or submit_time
         if missing.job_id is None and job_id is not None:  # submitted since the last answers
             missing.job_id = job_id
@@ -284,7 +284,10 @@ class JobTracker:
         if missing.unseen_since is None:
             missing.unseen_since = now
             if missing.job_id is not None:  # look it up at once, and often at first
-                missing.pause, missing.next_ask = FIRST_PAUSE, min(missing.next_ask, now)
+                missing.pause, missing.next_lookup_at = (
+                    FIRST_PAUSE,
+                    min(missing.next_lookup_at, now),
+                )
 
     def _same_name_records(self, job: JobInfo) -> dict[int, JobInfo]:
         """Return the records with the same name as this one, by Slurm's job id."""
@@ -327,9 +330,11 @@ class JobTracker:
         self._missing = {
             key: missing
             for key, missing in self._missing.items()
-            if missing.last is not None or now - missing.asked_at < FORGET_QUESTION
+            if missing.last is not None or now - missing.requested_at < REQUEST_KEPT
         }
-        return {key: missing for key, missing in self._missing.items() if missing.next_ask <= now}
+        return {
+            key: missing for key, missing in self._missing.items() if missing.next_lookup_at <= now
+        }
 
     def unconfirmed(
         self, lookups: Mapping[PortalJobKey, MissingJob], now: datetime
@@ -386,7 +391,7 @@ class JobTracker:
         """
         by_ref = group_by_ref(self._select_known(jobs or ()))
         for key, missing in lookups.items():
-            missing.next_ask = _choose_next_ask(missing, now)
+            missing.next_lookup_at = _choose_next_lookup(missing, now)
             missing.pause = min(2 * missing.pause, LONGEST_PAUSE)
             if self._missing.get(key) is not missing:
                 continue
@@ -433,7 +438,7 @@ class JobTracker:
             del self._ended[next(iter(self._ended))]
 
 
-def _choose_next_ask(missing: MissingJob, now: datetime) -> datetime:
+def _choose_next_lookup(missing: MissingJob, now: datetime) -> datetime:
     """Return when to look a job up again: after its pause, or once it may be confirmed as
     forgotten.
     """
@@ -441,7 +446,9 @@ def _choose_next_ask(missing: MissingJob, now: datetime) -> datetime:
     if missing.unseen_since is None or missing.job_id is None:
         return after_pause
     confirmable_at = missing.unseen_since + CONFIRMED_AFTER
-    return min(after_pause, confirmable_at) if missing.next_ask < confirmable_at else after_pause
+    return (
+        min(after_pause, confirmable_at) if missing.next_lookup_at < confirmable_at else after_pause
+    )
 
 
 def _differs(old: JobInfo | None, new: JobInfo) -> bool:

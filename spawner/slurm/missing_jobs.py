@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,6 +11,7 @@ from spawner.slurm.model import JobInfo
 CLOCK_SLACK = timedelta(seconds=30)
 SAME_SUBMISSION = timedelta(seconds=2)  # Slurm's times are whole seconds
 FIRST_PAUSE = timedelta(seconds=4)
+MAX_JOBS_PER_LOOKUP = 1_000  # the length of one argument of a command is limited
 
 PortalJobKey = tuple[str, str]  # UUID, user
 JobRef = PortalJobKey | int
@@ -28,8 +29,8 @@ class MissingJob:
 
     job_id: int | None
     since: datetime
-    asked_at: datetime
-    next_ask: datetime
+    requested_at: datetime
+    next_lookup_at: datetime
     live_at: datetime
     last: JobInfo | None = None
     submit_time: datetime | None = None
@@ -102,3 +103,17 @@ def _matches(key: PortalJobKey, missing: MissingJob, job: JobInfo) -> bool:
     if job.uuid is not None:
         return job.uuid == uuid
     return missing.job_id in {job.job_id, job.array_job_id} and job.submit_time is not None
+
+
+def split_lookups(
+    lookups: Mapping[PortalJobKey, MissingJob],
+) -> Iterator[dict[PortalJobKey, MissingJob]]:
+    """Split lookups by id into bounded parts; those without an id come last, one user's each."""
+    known = [item for item in lookups.items() if item[1].job_id is not None]
+    for start in range(0, len(known), MAX_JOBS_PER_LOOKUP):
+        yield dict(known[start : start + MAX_JOBS_PER_LOOKUP])
+    unknown: dict[str, dict[PortalJobKey, MissingJob]] = {}
+    for key, missing in lookups.items():
+        if missing.job_id is None:
+            unknown.setdefault(key[1], {})[key] = missing
+    yield from unknown.values()

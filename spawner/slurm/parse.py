@@ -206,7 +206,7 @@ def _parse_user(text: str) -> str:
     """Return the job's user.
 
     For a user unknown to this host, squeue prints "nobody", or only the number. Then the number
-    stands for the name; see Watcher.names.
+    stands for the name; see Watcher.with_usernames.
     """
     name, _, uid = text.rpartition(" ")
     if not name or not is_number(uid):

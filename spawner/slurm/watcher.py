@@ -22,7 +22,6 @@ from collections.abc import (
     Callable,
     Collection,
     Iterable,
-    Iterator,
     Mapping,
 )
 from dataclasses import replace
@@ -32,7 +31,7 @@ from typing import Protocol
 from spawner.errors import Rejected, SlurmError
 from spawner.slurm.call_budget import CallBudget, Pace
 from spawner.slurm.job_tracker import NEW_JOB, JobTracker
-from spawner.slurm.missing_jobs import JobRef, MissingJob, PortalJobKey
+from spawner.slurm.missing_jobs import JobRef, MissingJob, PortalJobKey, split_lookups
 from spawner.slurm.model import (
     ClusterInfo,
     JobInfo,
@@ -46,8 +45,8 @@ from spawner.tasks import end_all
 log = logging.getLogger(__name__)
 
 
-class AsksSlurm(Protocol):
-    """Required subset of slurm.Slurm; each method may raise SlurmError."""
+class SlurmQueries(Protocol):
+    """Required subset of client.Slurm; each method may raise SlurmError."""
 
     async def jobs(self) -> list[JobInfo]: ...
 
@@ -75,28 +74,11 @@ class AsksSlurm(Protocol):
     async def reservations(self) -> tuple[ReservationInfo, ...]: ...
 
 
-Names = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]
+UsernameLookup = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]
 """Resolves uids to names, for users unknown to the cluster's hosts by now."""
 
 
-MAX_JOBS_PER_LOOKUP = 1_000  # the length of one argument of a command is limited
-
-
-def _split_lookups(
-    lookups: Mapping[PortalJobKey, MissingJob],
-) -> Iterator[dict[PortalJobKey, MissingJob]]:
-    """Split lookups by id into bounded parts; those without an id come last, one user's each."""
-    known = [item for item in lookups.items() if item[1].job_id is not None]
-    for start in range(0, len(known), MAX_JOBS_PER_LOOKUP):
-        yield dict(known[start : start + MAX_JOBS_PER_LOOKUP])
-    unknown: dict[str, dict[PortalJobKey, MissingJob]] = {}
-    for key, missing in lookups.items():
-        if missing.job_id is None:
-            unknown.setdefault(key[1], {})[key] = missing
-    yield from unknown.values()
-
-
-async def _no_names(_numbers: Collection[int]) -> Mapping[int, str]:
+async def _find_no_usernames(_uids: Collection[int]) -> Mapping[int, str]:
     return {}
 
 
@@ -118,7 +100,7 @@ class Watcher:
 
     def __init__(
         self,
-        slurm: AsksSlurm,
+        slurm: SlurmQueries,
         pace: Pace | None = None,
         now: Callable[[], datetime] = _utcnow,
         monotonic: Callable[[], float] = time.monotonic,
@@ -134,7 +116,7 @@ class Watcher:
         self._polls: set[asyncio.Task[None]] = set()
         self._polled, self._polled_s = asyncio.Event(), float("-inf")
         self._changed, self._cluster_version = asyncio.Event(), 0
-        self.names: Names = _no_names
+        self.look_up_usernames: UsernameLookup = _find_no_usernames
         self.at: datetime | None = None
         self.stale_since: datetime | None = now()
         self.answers_since: datetime | None = None
@@ -216,31 +198,31 @@ class Watcher:
         """Ignore a Slurm job that ended before its script began, and was submitted again."""
         self._tracker.ignore((uuid, user), job_id, submit_time)
 
-    async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]:
+    async def fetch_usage(self, since: Mapping[int, datetime]) -> list[JobUsage]:
         """Return accounting's data on these jobs' usage, within the budget.
 
         May raise SlurmError.
         """
-        await self.afford()
+        await self.wait_for_budget()
         return await self._slurm.usage(since)
 
-    async def named(self, jobs: list[JobInfo]) -> list[JobInfo]:
+    async def with_usernames(self, jobs: list[JobInfo]) -> list[JobInfo]:
         """Return jobs with their users' names, even of users that this host does not know now."""
         numbers = {int(job.user) for job in jobs if job.user.isdecimal()}
         if not numbers:
             return jobs
-        names = await self.names(numbers)
+        names = await self.look_up_usernames(numbers)
         return [
             replace(job, user=names.get(int(job.user), job.user)) if job.user.isdecimal() else job
             for job in jobs
         ]
 
-    async def history(self, since: datetime, until: datetime) -> list[JobInfo]:
+    async def fetch_history(self, since: datetime, until: datetime) -> list[JobInfo]:
         """Return all users' jobs between these times from accounting, within the budget.
 
         May raise SlurmError.
         """
-        await self.afford()
+        await self.wait_for_budget()
         return await self._slurm.accounting(since, until=until)
 
     def missing_since(self, uuid: str, user: str) -> datetime | None:
@@ -317,7 +299,7 @@ class Watcher:
     def _due_s(self) -> float:
         return self._polled_s + (self._pace.hurried_s if self._hurry else self._pace.rest_s)
 
-    async def afford(self) -> None:
+    async def wait_for_budget(self) -> None:
         """Wait until the budget allows one more call, and count it."""
         budget, monotonic = self._budget, self._monotonic
         while left_s := budget.wait_s(self._per_minute(), monotonic()):  # noqa: ASYNC110
@@ -334,11 +316,11 @@ class Watcher:
 
     async def _fetch_jobs(self) -> None:
         async with self._poll_lock:
-            await self.afford()
+            await self.wait_for_budget()
             self._next_poll = None  # later callers need another poll
             began, began_s = self._now(), self._monotonic()
             try:
-                jobs = await self.named(await self._slurm.jobs())
+                jobs = await self.with_usernames(await self._slurm.jobs())
             except SlurmError as error:
                 self._mark_stale(f"{error.message} {error.stderr[:300]}")
             else:
@@ -379,7 +361,7 @@ class Watcher:
             lookups = self._tracker.due_lookups(self._now())
             if not lookups or self.stale_since:
                 continue
-            for part in _split_lookups(lookups):
+            for part in split_lookups(lookups):
                 await self._look_up(part)
 
     async def _look_up(self, lookups: Mapping[PortalJobKey, MissingJob]) -> None:
@@ -411,17 +393,17 @@ class Watcher:
             return set()
         ids = {job_id for key in keys if (job_id := lookups[key].job_id) is not None}
         try:
-            await self.afford()
+            await self.wait_for_budget()
             min_job_age = await self._slurm.min_job_age()
-            await self.afford()
-            found = await self.named(await self._slurm.find(*ids))
+            await self.wait_for_budget()
+            found = await self.with_usernames(await self._slurm.find(*ids))
         except SlurmError as error:
             log.warning("cannot read Slurm's jobs: %s %s", error.message, error.stderr[:300])
             return set()
         return self._tracker.select_forgotten(keys, min_job_age, found, self._now())
 
     async def _query_accounting(self, lookups: Mapping[PortalJobKey, MissingJob]) -> list[JobInfo]:
-        await self.afford()
+        await self.wait_for_budget()
         since = min(missing.since for missing in lookups.values())
         if ids := {missing.job_id for missing in lookups.values() if missing.job_id is not None}:
             return await self._slurm.accounting(since, ids)
@@ -429,7 +411,7 @@ class Watcher:
         try:
             return await self._slurm.accounting(since, user=user)
         except Rejected:  # this host does not know the user any more
-            await self.afford()
+            await self.wait_for_budget()
             return await self._slurm.accounting(since)
 
     async def _is_current(self) -> bool:
@@ -438,7 +420,7 @@ class Watcher:
         Call this before accounting, so that accounting's answer includes everything reported until
         then.
         """
-        await self.afford()
+        await self.wait_for_budget()
         try:
             return await self._slurm.backlog() == 0
         except SlurmError as error:
@@ -452,10 +434,10 @@ class Watcher:
         while True:
             try:
                 if self._monotonic() - partitions_s >= self._pace.partitions_s:
-                    await self.afford()
+                    await self.wait_for_budget()
                     partitions = await self._slurm.partitions()
                     partitions_s = self._monotonic()
-                await self.afford()
+                await self.wait_for_budget()
                 self._set_cluster(ClusterInfo(await self._slurm.nodes(), partitions, self._now()))
             except SlurmError as error:
                 log.warning("cannot read nodes: %s %s", error.message, error.stderr[:300])
@@ -466,7 +448,7 @@ class Watcher:
         reported_at: datetime | None = None
         while True:
             try:
-                await self.afford()
+                await self.wait_for_budget()
                 self.reservations = await self._slurm.reservations()
                 reported_at, self.reservations_stale_since = self._now(), None
             except SlurmError as error:

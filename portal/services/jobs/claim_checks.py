@@ -75,7 +75,7 @@ class ClaimChecks:
         """Return whether slurmctld was started shortly before a job's end."""
         async with self._lock:
             if self._read_at is None or now - self._read_at > START_READ_FOR:
-                await self._context.watcher.afford()
+                await self._context.watcher.wait_for_budget()
                 self._started_at = await self._context.slurm.started_at()
                 self._read_at = now
         if self._started_at is None or end.end_time is None:

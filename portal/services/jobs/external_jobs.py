@@ -110,7 +110,7 @@ class ExternalJobImport:
         while since < now:
             until = min(now, since + span)
             try:
-                records = await self._context.watcher.history(since, until)
+                records = await self._context.watcher.fetch_history(since, until)
             except SlurmError as error:
                 if isinstance(error, QueryTooLarge) and span > SHORTEST_SPAN:
                     span = max(span / 2, SHORTEST_SPAN)

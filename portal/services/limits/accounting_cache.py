@@ -73,7 +73,9 @@ class AccountingCache:
         """
         try:
             async with self._refresh_lock:
-                await self._query(self._watcher.afford if patient else self._watcher.charge_budget)
+                await self._query(
+                    self._watcher.wait_for_budget if patient else self._watcher.charge_budget
+                )
         except SlurmError as error:
             self.trouble = error.message
             raise

@@ -52,7 +52,7 @@ async def due(context: AppContext, now: datetime) -> list[Measured]:
 async def collect(context: AppContext, jobs: Sequence[Measured], now: datetime) -> None:
     """Request the accounting of these jobs and write the results to their rows."""
     try:
-        records = await context.watcher.usage(_get_since(jobs))
+        records = await context.watcher.fetch_usage(_get_since(jobs))
     except SlurmError as error:
         log.warning("cannot read accounting", error=error.message, stderr=error.stderr[:300])
         for job in jobs:

@@ -24,7 +24,7 @@ async def find_job(context: AppContext, job: Job, job_id: int) -> JobInfo:
     preferred to an ended one. Raises JobNotFound if it is not this row's job; Unreachable.
     """
     shown = await context.slurm.find(job_id)
-    matches = await context.watcher.named(shown)
+    matches = await context.watcher.with_usernames(shown)
     ours = [
         info
         for info, with_name in zip(shown, matches, strict=True)

@@ -165,7 +165,7 @@ async def test_after_the_end_accounting_has_its_say(
         )  # fmt: skip
         return [JobUsage(info, 600, 300.0, 2, 3 << 30, 0, complete=True)]
 
-    monkeypatch.setattr(context.watcher, "usage", sacct)
+    monkeypatch.setattr(context.watcher, "fetch_usage", sacct)
     (row,) = await accounting_totals.due(context, utcnow())
     await accounting_totals.collect(context, [row], utcnow())
     total = (await shown(session))["total"]

@@ -202,7 +202,7 @@ class TestWatcher:
             asked.append(set(numbers))
             return {20001: "alice"}
 
-        watcher.names = names
+        watcher.look_up_usernames = names
         await watcher.refresh()
         assert watcher.find_or_request(*KEY) == job()
         assert asked == [{20001, 20002}]

@@ -277,7 +277,7 @@ class Accounting:
         self.watcher = self.notifier = self.db = self
         self.notified: list[str] = []
 
-    async def usage(self, _since: object) -> list[JobUsage]:
+    async def fetch_usage(self, _since: object) -> list[JobUsage]:
         if self.records is None:
             raise Unreachable("slurmdbd does not answer")
         return self.records
