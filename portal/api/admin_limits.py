@@ -64,7 +64,7 @@ class DriftOut(BaseModel):
 @router.get("/limits")
 async def list_limits(_reader: Reader, context: ContextDep) -> Limits:
     """Return every limit with its state in Slurm."""
-    rows = await limit_changes.every(context)
+    rows = await limit_changes.list_limits(context)
     members = await limit_views.members(context, rows)
     items = [
         limit_out(row, limit_views.state_of(context, row, members.get(row.name, ())))
@@ -166,7 +166,7 @@ async def get_drift(_reader: Reader, context: ContextDep, fresh: bool = False) -
 @router.post("/drift/{drift_id}/mend")
 async def mend_drift(drift_id: str, _admin: FreshAdmin, context: ContextDep, by: ByDep) -> DriftOut:
     """Apply the portal's value to Slurm again, also for an accepted difference."""
-    await slurm_drift.mend(context, by, drift_id)
+    await slurm_drift.revert(context, by, drift_id)
     await context.slurm_limits.wait_for_round()
     return _drift_out(context)
 
@@ -182,7 +182,7 @@ async def accept_drift(
 
 
 def _drift_out(context: ContextDep) -> DriftOut:
-    items = [drift_item(drift) for drift in slurm_drift.every(context)]
+    items = [drift_item(drift) for drift in slurm_drift.list_drift(context)]
     return DriftOut(
         items=items, checked_at=context.accounting.at, trouble=context.slurm_limits.trouble
     )

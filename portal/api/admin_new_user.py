@@ -34,8 +34,8 @@ async def get_new_user_defaults(_reader: Reader, context: ContextDep) -> NewUser
     settings = context.settings
     group = settings.default_login_group
     async with context.db.session() as db:
-        limits = await all_limits.every_limit(db)
-    counted = limits.effective("", {group} if group else set())
+        limits = await all_limits.load_all(db)
+    counted = limits.merge("", {group} if group else set())
     return NewUserDefaults(
         login_groups=list(readiness.login_groups(settings)),
         login_group=group,

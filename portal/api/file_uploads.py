@@ -41,7 +41,7 @@ async def begin_upload(body: UploadIn, user: FilesUser, context: ContextDep) -> 
 @router.get("/files/uploads")
 async def list_uploads(user: FilesUser, context: ContextDep) -> UploadsOut:
     """Return the caller's unfinished uploads: each of them can be resumed."""
-    uploads_of_user = await uploads.every(context.files, user.username)
+    uploads_of_user = await uploads.list_uploads(context.files, user.username)
     return UploadsOut(
         items=[await _to_out(context, user.username, upload) for upload in uploads_of_user]
     )

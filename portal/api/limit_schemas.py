@@ -9,7 +9,7 @@ from portal.models import Limit, LimitScope
 from portal.services.limits import associations as association_rules
 from portal.services.limits import limit_views as views
 from portal.services.limits.association_states import AssociationState
-from portal.services.limits.limit_changes import MAX_NAMES, names_of
+from portal.services.limits.limit_changes import MAX_NAMES, normalize_names
 from portal.services.limits.limit_rules import FIELDS, LISTS, EffectiveLimit, LimitValues
 
 Number = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
@@ -39,7 +39,9 @@ class NewLimits(BaseModel):
     def to_limit_values(self) -> LimitValues:
         lists = {name: getattr(self, name, None) for name in LISTS}
         values: dict[str, Any] = {name: getattr(self, name) for name in FIELDS if name not in lists}
-        values |= {name: names_of(names) for name, names in lists.items() if names is not None}
+        values |= {
+            name: normalize_names(names) for name, names in lists.items() if names is not None
+        }
         return LimitValues(**values)
 
 

@@ -22,7 +22,7 @@ from portal.api.limit_schemas import (
 )
 from portal.api.user_schemas import GroupName
 from portal.services.limits import limit_changes, limit_views, user_accounts
-from portal.services.limits.all_limits import account_of
+from portal.services.limits.all_limits import get_account
 from portal.services.limits.allowances import explain_no_session
 from portal.web.dependencies import (
     ByDep,
@@ -89,7 +89,7 @@ async def get_group_limits(
     limits = await limit_views.load_group_limits(context, group)
     return GroupLimitsOut(
         group=group,
-        account=account_of(context.settings, group),
+        account=get_account(context.settings, group),
         together=limit_out(limits.group_total) if limits.group_total else None,
         member=limit_out(limits.member) if limits.member else None,
         ceiling={name: counted_out(counted) for name, counted in limits.ceiling.items()},

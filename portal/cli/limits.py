@@ -85,7 +85,7 @@ def list_limits(json: Json = False) -> None:
 
     async def execute(context: AppContext, _by: Actor) -> list[LimitOut]:
         await context.slurm_limits.recall()
-        rows = await limit_changes.every(context)
+        rows = await limit_changes.list_limits(context)
         members = await limit_views.members(context, rows)
         return [
             limit_out(row, limit_views.recall_state(context, row, members.get(row.name, ())))
@@ -216,7 +216,7 @@ def list_drift(json: Json = False) -> None:
 
     async def execute(context: AppContext, _by: Actor) -> list[DriftItem]:
         await context.slurm_limits.recall()
-        return [drift_item(drift) for drift in slurm_drift.every(context)]
+        return [drift_item(drift) for drift in slurm_drift.list_drift(context)]
 
     rows = _run(execute)
     if json:

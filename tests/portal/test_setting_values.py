@@ -14,7 +14,7 @@ from portal.api.cluster_nodes import to_viewer
 from portal.db import Database, utcnow
 from portal.models import LoginFailure, Role, WebSession
 from portal.services.limits import gpu_hours
-from portal.services.limits.all_limits import account_of
+from portal.services.limits.all_limits import get_account
 from tests.portal.authenticator import HERE
 from tests.portal.conftest import MakeSettings, Portal, RunPortal
 from tests.servers import databases
@@ -80,7 +80,7 @@ async def test_the_second_factors_key_is_in_the_file_of_the_setting(
 def test_a_groups_account_follows_the_setting(
     make_settings: MakeSettings, names: dict[str, str], expected: str
 ) -> None:
-    assert account_of(make_settings(slurm_account_of_group=names), "physics") == expected
+    assert get_account(make_settings(slurm_account_of_group=names), "physics") == expected
 
 
 @pytest.mark.parametrize("months", [1, 3])

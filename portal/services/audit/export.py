@@ -9,7 +9,7 @@ from typing import Any
 from portal.db import Database
 from portal.models import AuditEvent
 from portal.services.audit.audit import Action, Actor, record, to_current_action
-from portal.services.audit.search import AuditFilter, every
+from portal.services.audit.search import AuditFilter, iterate_events
 from portal.services.csv_cells import csv_lines
 
 COLUMNS = (
@@ -59,7 +59,7 @@ async def export(
     """Yield all matching events, newest first. Only one batch is in memory at a time."""
     if how is Format.CSV:
         yield csv_lines([COLUMNS]).encode()
-    async for batch in every(database, event_filter):
+    async for batch in iterate_events(database, event_filter):
         yield (_render_csv(batch) if how is Format.CSV else _render_json_lines(batch)).encode()
 
 

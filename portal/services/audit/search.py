@@ -103,7 +103,9 @@ async def page(
         return list((await db.scalars(query.limit(limit))).all())
 
 
-async def every(database: Database, event_filter: AuditFilter) -> AsyncIterator[list[AuditEvent]]:
+async def iterate_events(
+    database: Database, event_filter: AuditFilter
+) -> AsyncIterator[list[AuditEvent]]:
     """Yield all matching events in batches, newest first.
 
     Events that are recorded during the iteration are not included. No transaction is open between

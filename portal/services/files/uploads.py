@@ -58,7 +58,7 @@ async def load_upload(files: FileAccess, username: str, upload_id: str) -> Uploa
         return await files.first_pool.upload(username, checked_id(upload_id))
 
 
-async def every(files: FileAccess, username: str) -> list[UploadInfo]:
+async def list_uploads(files: FileAccess, username: str) -> list[UploadInfo]:
     """Return the unfinished uploads, newest first."""
     with explaining():
         states = await files.first_pool.uploads(username)

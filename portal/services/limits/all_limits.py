@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.config.settings import Settings
 from portal.models import GroupMembership, Limit, LimitScope, User
-from portal.services.limits.limit_rules import FIELDS, LimitValues, effective
+from portal.services.limits.limit_rules import FIELDS, LimitValues, merge_limits
 
 
 def to_limit_values(row: Limit) -> LimitValues:
@@ -20,7 +20,7 @@ def to_limit_values(row: Limit) -> LimitValues:
     return LimitValues(**{name: getattr(row, name) for name in FIELDS})
 
 
-def account_of(settings: Settings, group: str) -> str:
+def get_account(settings: Settings, group: str) -> str:
     """Return the name of the Slurm account that belongs to a group, whether or not it exists."""
     names = settings.slurm_account_of_group
     return names.get(group) or names.get("*", "{group}").replace("{group}", group)
@@ -40,11 +40,11 @@ class AllLimits:
         """The groups whose members are needed to evaluate these limits."""
         return {*self.members, *self.group_totals}
 
-    def effective(self, username: str, groups: set[str], *, own: bool = True) -> dict[str, Any]:
+    def merge(self, username: str, groups: set[str], *, own: bool = True) -> dict[str, Any]:
         """Return a user's effective limits in these groups, with or without their own limit."""
         own_limit = self.users.get(username) if own else None
         theirs = {name: self.members[name] for name in groups & self.members.keys()}
-        return effective((username, own_limit) if own_limit else None, theirs, self.default)
+        return merge_limits((username, own_limit) if own_limit else None, theirs, self.default)
 
 
 def group_by_scope(rows: Sequence[Limit]) -> AllLimits:
@@ -60,11 +60,11 @@ def group_by_scope(rows: Sequence[Limit]) -> AllLimits:
     )
 
 
-async def every_limit(db: AsyncSession) -> AllLimits:
+async def load_all(db: AsyncSession) -> AllLimits:
     return group_by_scope((await db.scalars(select(Limit))).all())
 
 
-async def concerning(db: AsyncSession, username: str, groups: set[str]) -> list[Limit]:
+async def load_for_user(db: AsyncSession, username: str, groups: set[str]) -> list[Limit]:
     """Return the limits that may apply to a user: their own, their groups' and the default."""
     in_groups = Limit.scope.in_([LimitScope.MEMBER, LimitScope.GROUP]) & Limit.name.in_(groups)
     is_own = (Limit.scope == LimitScope.USER) & (Limit.name == username)
@@ -72,7 +72,7 @@ async def concerning(db: AsyncSession, username: str, groups: set[str]) -> list[
     return list((await db.scalars(query.order_by(Limit.scope, Limit.name))).all())
 
 
-async def groups_of(db: AsyncSession, username: str) -> set[str]:
+async def load_groups(db: AsyncSession, username: str) -> set[str]:
     """Return the user's groups as the directory last reported them."""
     query = select(GroupMembership.name).join(User, User.id == GroupMembership.user_id)
     return set((await db.scalars(query.where(User.username == username))).all())

@@ -12,12 +12,17 @@ from portal.db import lock_rows
 from portal.errors import FieldError, LimitReached, invalid_input
 from portal.models import Limit, LimitScope, User
 from portal.services.catalog.feasible import impossible
-from portal.services.limits.all_limits import account_of, concerning, group_by_scope, groups_of
+from portal.services.limits.all_limits import (
+    get_account,
+    group_by_scope,
+    load_for_user,
+    load_groups,
+)
 from portal.services.limits.limit_rules import (
     Allowance,
     GroupTotal,
     apply_limits,
-    refusals,
+    list_refusals,
     too_many,
     too_many_in_group,
     with_type,
@@ -30,12 +35,12 @@ from spawner.slurm.parse_accounting import InUse
 async def allowance(context: AppContext, username: str) -> Allowance:
     """Return everything that limits a user now."""
     async with context.db.session() as db:
-        groups = await groups_of(db, username)
-        limits = group_by_scope(await concerning(db, username, groups))
+        groups = await load_groups(db, username)
+        limits = group_by_scope(await load_for_user(db, username, groups))
     return Allowance(
-        effective=limits.effective(username, groups),
+        effective=limits.merge(username, groups),
         group_totals=[
-            GroupTotal(name, account_of(context.settings, name), shared)
+            GroupTotal(name, get_account(context.settings, name), shared)
             for name, shared in sorted(limits.group_totals.items())
         ],
     )
@@ -60,9 +65,11 @@ async def list_problems(
 ) -> list[FieldError]:
     """Return why the limits or the cluster could never provide these resources."""
     cluster = context.watcher.cluster
-    problems = refusals(resources, allowed, cluster)
+    problems = list_refusals(resources, allowed, cluster)
     if any(problem.field == "resources.gpus" for problem in problems):
-        problems = refusals(resources, allowed, cluster, await held_gpus(context, user.username))
+        problems = list_refusals(
+            resources, allowed, cluster, await held_gpus(context, user.username)
+        )
     fields = {problem.field for problem in problems}
     return [*problems, *(p for p in impossible(resources, cluster) if p.field not in fields)]
 

@@ -207,7 +207,7 @@ def compare(
     return diff
 
 
-def differs(
+def find_drift(
     applied: AssociationValues, actual: AssociationValues | None, accepted: AssociationValues
 ) -> dict[str, tuple[Any, Any]]:
     """Return the drift of an association: the applied and the actual value, by name."""

@@ -2,7 +2,7 @@
 
 from portal.context import AppContext
 from portal.errors import SlurmRejected, SlurmUnreachable
-from portal.services.limits.all_limits import account_of
+from portal.services.limits.all_limits import get_account
 from spawner.errors import SlurmError
 from spawner.slurm import parse_accounting
 
@@ -12,7 +12,7 @@ async def create(context: AppContext, group: str) -> str:
 
     Raises SlurmRejected with sacctmgr's message, SlurmUnreachable.
     """
-    account = account_of(context.settings, group)
+    account = get_account(context.settings, group)
     accounting_cache = context.accounting
     if not parse_accounting.is_name(account):
         raise SlurmRejected(f"{account} can't be the name of an account in Slurm.")

@@ -30,10 +30,10 @@ from portal.services.limits import limit_accounts
 from portal.services.limits.accounting_cache import ROOT
 from portal.services.limits.all_limits import (
     AllLimits,
-    account_of,
-    concerning,
+    get_account,
     group_by_scope,
-    groups_of,
+    load_for_user,
+    load_groups,
     to_limit_values,
 )
 from portal.services.limits.limit_rules import (
@@ -48,7 +48,7 @@ from spawner.slurm.parse_accounting import is_name
 MAX_NAMES = 100
 
 
-async def every(context: AppContext) -> list[Limit]:
+async def list_limits(context: AppContext) -> list[Limit]:
     """Return all limits: the default, then groups', then users'."""
     order = {scope: at for at, scope in enumerate(LimitScope)}
     async with context.db.session() as db:
@@ -121,7 +121,7 @@ async def _save(context: AppContext, by: audit.Actor, request: LimitRequest) -> 
         bounds = request.given if request.manager_bounds is None else request.manager_bounds
         row.held = {field: _to_json(value) for field, value in bounds.set_fields.items()}
         row.updated_at, row.updated_by = utcnow(), by.name
-        detail = {"account": account_of(context.settings, name)} if request.create_account else {}
+        detail = {"account": get_account(context.settings, name)} if request.create_account else {}
         record(
             db,
             by,
@@ -225,7 +225,7 @@ async def check(context: AppContext, scope: LimitScope, name: str, given: LimitV
         ]
     if scope is LimitScope.GROUP and (owner := await _owner_of_account(context, name)):
         text = (
-            f"The Slurm account {account_of(context.settings, name)} belongs to the group {owner}."
+            f"The Slurm account {get_account(context.settings, name)} belongs to the group {owner}."
         )
         problems.append(FieldError("name", text))
     if problems:
@@ -261,11 +261,13 @@ async def _list_existing(
 
 async def _owner_of_account(context: AppContext, group: str) -> str | None:
     """Return another group with a group total under the same Slurm account, if any."""
-    account = account_of(context.settings, group)
+    account = get_account(context.settings, group)
     async with context.db.session() as db:
         query = select(Limit.name).where(Limit.scope == LimitScope.GROUP, Limit.name != group)
         others = (await db.scalars(query)).all()
-    return next((other for other in others if account_of(context.settings, other) == account), None)
+    return next(
+        (other for other in others if get_account(context.settings, other) == account), None
+    )
 
 
 async def _check_target(context: AppContext, scope: LimitScope, name: str) -> None:
@@ -318,10 +320,10 @@ async def put_as_manager(
     EditConflict.
     """
     async with context.db.session() as db:
-        groups = await groups_of(db, username)
+        groups = await load_groups(db, username)
         if group not in groups:
             raise NotFound(f"{username[:100]} isn't a known member of {group}.")
-        rows = await concerning(db, username, groups)
+        rows = await load_for_user(db, username, groups)
         managers = await _load_managers(db, group)
     limits = group_by_scope(rows)
     user_limit = next((row for row in rows if row.scope is LimitScope.USER), None)
@@ -368,13 +370,13 @@ def _get_ceiling(limits: AllLimits, username: str, group: str, groups: set[str])
     Per field: the group total, else the per-member limit, else what the user has from elsewhere.
     """
     total = limits.group_totals.get(group)
-    elsewhere = limits.effective(username, groups, own=False)
+    elsewhere = limits.merge(username, groups, own=False)
     each = limits.members.get(group)
     values = {name: limit.value for name, limit in elsewhere.items()}
     values |= each.set_fields if each else {}
     return LimitValues(**{**values, **(total.set_fields if total else {})})
 
 
-def names_of(values: Iterable[str]) -> list[str]:
+def normalize_names(values: Iterable[str]) -> list[str]:
     """Normalize names for storage: stripped, without duplicates, in the order given."""
     return list(dict.fromkeys(value.strip() for value in values))

@@ -89,7 +89,7 @@ class Allowance:
 # --- effective limits ---------------------------------------------------------------------------
 
 
-def effective(
+def merge_limits(
     own: tuple[str, LimitValues] | None,
     groups: Mapping[str, LimitValues],
     default: LimitValues | None,
@@ -208,7 +208,7 @@ def _list_gpu_types(resources: Resources, cluster: ClusterInfo) -> list[str]:
     return sorted({kind for node in nodes for kind in node.gpus} - {"gpu"})
 
 
-def refusals(
+def list_refusals(
     resources: Resources,
     allowance: Allowance,
     cluster: ClusterInfo | None,

@@ -11,10 +11,10 @@ from portal.context import AppContext
 from portal.models import GroupMembership, Limit, LimitScope, User
 from portal.services.limits import associations as association_rules
 from portal.services.limits.all_limits import (
-    account_of,
-    concerning,
+    get_account,
     group_by_scope,
-    groups_of,
+    load_for_user,
+    load_groups,
     to_limit_values,
 )
 from portal.services.limits.allowances import in_use_by
@@ -73,11 +73,11 @@ class UserLimits:
 async def load_user_limits(context: AppContext, username: str) -> UserLimits:
     """Return a user's limits as the portal knows them now."""
     async with context.db.session() as db:
-        groups = await groups_of(db, username)
-        rows = await concerning(db, username, groups)
+        groups = await load_groups(db, username)
+        rows = await load_for_user(db, username, groups)
     limits = group_by_scope(rows)
-    effective = limits.effective(username, groups)
-    without_own = limits.effective(username, groups, own=False)
+    effective = limits.merge(username, groups)
+    without_own = limits.merge(username, groups, own=False)
     return UserLimits(
         username=username,
         groups=sorted(groups),
@@ -102,7 +102,7 @@ async def load_group_total_use(context: AppContext, group: str) -> InUseNow:
     async with context.db.session() as db:
         live = await count_live(db, members_query(group))
     usage = await context.accounting.in_use()
-    use = usage.get((account_of(context.settings, group), "")) if usage is not None else None
+    use = usage.get((get_account(context.settings, group), "")) if usage is not None else None
     if usage is not None and use is None:
         async with context.db.session() as db:
             names = set((await db.scalars(members_query(group))).all())
@@ -117,7 +117,7 @@ async def load_group_use(context: AppContext, limits: UserLimits) -> list[tuple[
     groups = [
         group
         for group in limits.groups
-        if group not in totals and account_of(context.settings, group) in accounts
+        if group not in totals and get_account(context.settings, group) in accounts
     ]
     return [(group, await load_group_total_use(context, group)) for group in groups[:MAX_GROUPS]]
 
@@ -162,12 +162,12 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
             username=user.username,
             display_name=user.display_name,
             limit=own.get(user.username),
-            effective=sorted_out.effective(user.username, groups.get(user.id, set())),
+            effective=sorted_out.merge(user.username, groups.get(user.id, set())),
             in_use=InUseNow(live.get(user.username, LiveCounts()), _sum_in_use(use, user.username)),
         )
         for user in users
     ]
-    ceiling = dict(sorted_out.effective("", {group}))
+    ceiling = dict(sorted_out.merge("", {group}))
     for name, value in (to_limit_values(group_total).set_fields if group_total else {}).items():
         ceiling[name] = EffectiveLimit(value, LimitSource(LimitScope.GROUP, group))
     return GroupLimits(
@@ -251,7 +251,7 @@ def _list_associations(
         case LimitScope.USER:
             return slurm.by_user.get(row.name, [])
         case LimitScope.GROUP:
-            own = account_of(context.settings, row.name)
+            own = get_account(context.settings, row.name)
             return [
                 association
                 for association in slurm.by_user.get("", ())
@@ -289,7 +289,7 @@ def _list_notes(
             "one of them."
         )
     if row.scope is LimitScope.GROUP and not associations:
-        account = account_of(context.settings, row.name)
+        account = get_account(context.settings, row.name)
         if (
             context.accounting.associations is not None
             and account not in context.accounting.accounts

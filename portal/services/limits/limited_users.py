@@ -23,7 +23,7 @@ from portal.directory.contract import Directory
 from portal.errors import DirectoryUnavailable, NotFound
 from portal.models import GroupMembership, User
 from portal.services.identity.memberships import DirectoryUsers
-from portal.services.limits.all_limits import AllLimits, account_of
+from portal.services.limits.all_limits import AllLimits, get_account
 from portal.services.limits.limit_rules import Effective, LimitValues
 
 log = structlog.get_logger(__name__)
@@ -82,7 +82,7 @@ class LimitedUsers:
             everyone |= await self._filter_directory_users(unknown)
             sure = sure and (not self._directory.finds or unknown <= self._slurm_users.keys())
         limited = {
-            name: limits.effective(name, groups.get(name, set()))
+            name: limits.merge(name, groups.get(name, set()))
             for name in everyone
             if users.get(name, True)
         }
@@ -93,7 +93,7 @@ class LimitedUsers:
 
     def accounts(self, limits: AllLimits) -> dict[str, LimitValues]:
         """Return group totals by the account that belongs to the group."""
-        return {account_of(self._settings, name): f for name, f in limits.group_totals.items()}
+        return {get_account(self._settings, name): f for name, f in limits.group_totals.items()}
 
     async def _load_users(self, limited: set[str]) -> tuple[dict[str, bool], dict[str, set[str]]]:
         """Return user names with whether each still exists, and the limited groups of each user."""

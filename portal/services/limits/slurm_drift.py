@@ -23,7 +23,7 @@ class Drift:
     accepted: bool
 
 
-def every(context: AppContext) -> list[Drift]:
+def list_drift(context: AppContext) -> list[Drift]:
     """Return all drift, oldest first, then the accepted one."""
     drifts = [
         Drift(association, name, desired, actual, accepted=False)
@@ -42,13 +42,13 @@ def every(context: AppContext) -> list[Drift]:
 
 
 def _find(context: AppContext, drift_id: str) -> Drift:
-    for drift in every(context):
+    for drift in list_drift(context):
         if drift.association.drift_id(drift.name) == drift_id:
             return drift
     raise NotFound("This difference no longer exists. Reload the page.")
 
 
-async def mend(context: AppContext, by: audit.Actor, drift_id: str) -> None:
+async def revert(context: AppContext, by: audit.Actor, drift_id: str) -> None:
     """Have the loop write the applied value again. Raises NotFound if the drift is gone."""
     drift = _find(context, drift_id)
 

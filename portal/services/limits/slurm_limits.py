@@ -21,7 +21,7 @@ from portal.models import new_id
 from portal.services.limits import association_states
 from portal.services.limits import associations as association_rules
 from portal.services.limits.accounting_cache import AccountingCache
-from portal.services.limits.all_limits import AllLimits, every_limit
+from portal.services.limits.all_limits import AllLimits, load_all
 from portal.services.limits.association_lines import build_lines
 from portal.services.limits.association_states import AssociationState
 from portal.services.limits.associations import (
@@ -102,7 +102,7 @@ class SlurmLimits:
         associations = await association_states.load(self._db)
         for association in associations.values():
             if association.drift_since is not None:
-                association.drift = association_rules.differs(
+                association.drift = association_rules.find_drift(
                     association.applied, association.actual, association.accepted
                 )
         self._publish(associations)
@@ -133,7 +133,7 @@ class SlurmLimits:
 
     async def _reconcile(self, *, requested: bool, changed: bool) -> None:
         async with self._db.session() as db:
-            limits = await every_limit(db)
+            limits = await load_all(db)
         # Also after a change by the command line: an administrator's change does not wait its turn.
         requested |= self._limits is not None and limits != self._limits
         associations = await association_states.load(self._db)

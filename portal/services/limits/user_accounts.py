@@ -12,7 +12,12 @@ from portal.models import LimitScope
 from portal.services.audit.audit import Actor
 from portal.services.limits import limit_changes
 from portal.services.limits.accounting_cache import ROOT
-from portal.services.limits.all_limits import concerning, group_by_scope, groups_of, to_limit_values
+from portal.services.limits.all_limits import (
+    group_by_scope,
+    load_for_user,
+    load_groups,
+    to_limit_values,
+)
 from portal.services.limits.limit_changes import LimitRequest
 from portal.services.limits.limit_rules import LimitValues
 
@@ -92,12 +97,12 @@ async def give(
     if problems := await check(context, username, account, limits):
         raise invalid_input(problems)
     async with context.db.session() as db:
-        groups = await groups_of(db, username)
-        rows = await concerning(db, username, groups)
+        groups = await load_groups(db, username)
+        rows = await load_for_user(db, username, groups)
     own = next((row for row in rows if row.scope is LimitScope.USER), None)
     before = to_limit_values(own) if own else LimitValues()
     given = replace(before, **limits.set_fields)
-    has = group_by_scope(rows).effective(username, groups).get("accounts")
+    has = group_by_scope(rows).merge(username, groups).get("accounts")
     if account and (has is None or account not in has.value):
         kept = has.value if has else [] if is_new else await _in_slurm(context, username)
         given = replace(given, accounts=list(dict.fromkeys([*kept, account])))

@@ -17,7 +17,7 @@ from portal.services.limits.associations import (
     format_value,
     label,
 )
-from portal.services.limits.limit_rules import LimitValues, effective
+from portal.services.limits.limit_rules import LimitValues, merge_limits
 from spawner.slurm.parse_accounting import AssociationKey, ClusterFacts
 
 FACTS = ClusterFacts("demo", frozenset({"limits"}), frozenset({"cpu", "mem", "gres/gpu"}))
@@ -37,7 +37,7 @@ def state(
     accounts: dict[str, LimitValues] | None = None,
     **limits: Any,
 ) -> DesiredAssociations:
-    users = {"bob": effective(("bob", LimitValues(**limits)), {}, None)} if limits else {}
+    users = {"bob": merge_limits(("bob", LimitValues(**limits)), {}, None)} if limits else {}
     return DesiredAssociations(
         users=users,
         accounts=accounts or {},
@@ -75,7 +75,7 @@ def test_unset_limits_yield_no_desired_values() -> None:
 
 
 def test_accounts_are_added_and_taken_away() -> None:
-    users = {"bob": effective(("bob", LimitValues(accounts=["teaching", "gone"])), {}, None)}
+    users = {"bob": merge_limits(("bob", LimitValues(accounts=["teaching", "gone"])), {}, None)}
     here = DesiredAssociations(users, {}, FOUND, {}, frozenset(), FACTS)
     assert desired_values(here) == {
         BASE: {EXISTS: ABSENT},

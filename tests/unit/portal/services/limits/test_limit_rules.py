@@ -1,4 +1,4 @@
-"""The effective limits, and the wording of their refusals."""
+"""Effective limits, and the wording of refusals."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from portal.services.limits.limit_rules import (
     LimitSource,
     LimitValues,
     apply_limits,
-    effective,
     exceeding,
-    refusals,
+    list_refusals,
+    merge_limits,
     too_many,
     too_many_in_group,
     with_type,
@@ -36,11 +36,11 @@ CLUSTER = ClusterInfo(NODES, (PartitionInfo("gpu"), PartitionInfo("mixed")), AT)
 
 
 def own(**numbers: Any) -> Allowance:
-    return Allowance(effective(("bob", LimitValues(**numbers)), {}, None))
+    return Allowance(merge_limits(("bob", LimitValues(**numbers)), {}, None))
 
 
 def messages(wanted: Resources, allowance: Allowance, held: int | None = None) -> dict[str, str]:
-    found = refusals(wanted, allowance, CLUSTER, held)
+    found = list_refusals(wanted, allowance, CLUSTER, held)
     return {error.field.removeprefix("resources."): error.message for error in found}
 
 
@@ -48,7 +48,7 @@ def messages(wanted: Resources, allowance: Allowance, held: int | None = None) -
 
 
 def test_ones_own_counts_before_the_groups_and_theirs_before_the_default() -> None:
-    found = effective(
+    found = merge_limits(
         ("bob", LimitValues(gpus=1)),
         {"physics": LimitValues(gpus=8, cpus=16), "biology": LimitValues(cpus=4)},
         LimitValues(gpus=2, cpus=2, jobs=50),
@@ -60,9 +60,9 @@ def test_ones_own_counts_before_the_groups_and_theirs_before_the_default() -> No
 
 
 def test_zero_is_a_limit_and_null_is_unset() -> None:
-    found = effective(("bob", LimitValues(gpus=0)), {"physics": LimitValues(gpus=8)}, None)
+    found = merge_limits(("bob", LimitValues(gpus=0)), {"physics": LimitValues(gpus=8)}, None)
     assert found["gpus"].value == 0
-    assert effective(("bob", LimitValues()), {}, LimitValues()) == {}
+    assert merge_limits(("bob", LimitValues()), {}, LimitValues()) == {}
 
 
 def test_what_groups_name_is_had_together() -> None:
@@ -71,7 +71,7 @@ def test_what_groups_name_is_had_together() -> None:
         "b": LimitValues(partitions=["cpu", "gpu"], gpus_by_type={"v100": 2}),
         "c": LimitValues(),
     }
-    found = effective(None, groups, LimitValues(partitions=["debug"]))
+    found = merge_limits(None, groups, LimitValues(partitions=["debug"]))
     assert found["partitions"] == EffectiveLimit(
         ["cpu", "gpu"], LimitSource(LimitScope.MEMBER, "a, b")
     )
@@ -82,7 +82,7 @@ def test_what_groups_name_is_had_together() -> None:
 def test_the_most_generous_group_counts(gpus: dict[str, int | None], default: int) -> None:
     groups = {name: LimitValues(gpus=number) for name, number in gpus.items()}
     numbers = [number for number in gpus.values() if number is not None]
-    found = effective(None, groups, LimitValues(gpus=default))["gpus"]
+    found = merge_limits(None, groups, LimitValues(gpus=default))["gpus"]
     assert found.value == (max(numbers) if numbers else default)
 
 
@@ -95,7 +95,7 @@ def test_more_gpus_than_the_limit_are_refused_with_whose_it_is_and_what_is_held(
         "You may use 2 GPUs at once (a limit of your own); this asks for 3. Your sessions and jobs"
         " use 2 now. Ask for fewer, or ask your administrators."
     )
-    everybody = Allowance(effective(None, {}, LimitValues(gpus=1)))
+    everybody = Allowance(merge_limits(None, {}, LimitValues(gpus=1)))
     assert "1 GPU at once (the default limit)" in messages(Resources(gpus=2), everybody)["gpus"]
     assert messages(Resources(gpus=2), own(gpus=2)) == {}
 
