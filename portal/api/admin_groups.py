@@ -95,7 +95,7 @@ async def list_groups(
         items=[row_out(context, group) for group in result.groups],
         next_cursor=result.cursor,
         incomplete=result.incomplete,
-        capabilities=CapabilitiesOut.of(await lookup.capabilities(context)),
+        capabilities=CapabilitiesOut.of(await lookup.load_capabilities(context)),
     )
 
 

@@ -242,7 +242,7 @@ async def list_users(
         next_cursor=result.cursor,
         incomplete=result.incomplete,
         directory_problem=result.problem,
-        capabilities=CapabilitiesOut.of(await lookup.capabilities(context)),
+        capabilities=CapabilitiesOut.of(await lookup.load_capabilities(context)),
     )
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from portal.context import AppContext
-from portal.services.catalog.available import app_availability, availability
+from portal.services.catalog.available import check_app, check_environment
 from portal.services.jobs import prepare
 from portal.web.dependencies import ContextDep, Reader
 from spawner.catalog.app import App
@@ -52,7 +52,7 @@ def admin_catalog(_reader: Reader, context: ContextDep) -> CatalogOut:
     stock = context.catalog.stock
     return CatalogOut(
         environments=[
-            _to_file(context, item.file, item.value, availability(context, item.value))
+            _to_file(context, item.file, item.value, check_environment(context, item.value))
             for item in stock.environments.values()
             if item.value
         ],
@@ -62,7 +62,7 @@ def admin_catalog(_reader: Reader, context: ContextDep) -> CatalogOut:
             if item.value
         ],
         apps=[
-            _to_file(context, item.file, item.value, app_availability(context, item.value))
+            _to_file(context, item.file, item.value, check_app(context, item.value))
             for item in stock.apps.values()
             if item.value
         ],

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from portal.api.common_schemas import ResourcesOut
 from portal.context import AppContext
-from portal.services.catalog.available import availability
+from portal.services.catalog.available import check_environment
 from portal.services.sessions import starters
 from portal.web.dependencies import ContextDep, CurrentUser
 from spawner.catalog.environment import Environment, Gpu
@@ -58,7 +58,7 @@ def environments(_user: CurrentUser, context: ContextDep) -> Environments:
 
 def environment_out(context: AppContext, environment: Environment) -> EnvironmentOut:
     """Return one environment, checked now: its image may have appeared or disappeared."""
-    available, reason = availability(context, environment)
+    available, reason = check_environment(context, environment)
     versions = environment.runtime.versions()
     return EnvironmentOut(
         name=environment.name,

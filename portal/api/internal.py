@@ -85,9 +85,9 @@ async def start_server(
 async def poll_server(username: Username, name: Username, context: ContextDep) -> ServerState:
     """Return whether the hub should treat the server as running."""
     session = await servers.find(context, username, name)
-    if session is None or not await servers.runs(context, session):
+    if session is None or not await servers.is_running(context, session):
         return ServerState(alive=False)
-    return ServerState(alive=True, url=servers.url_of(session))
+    return ServerState(alive=True, url=servers.build_url(session))
 
 
 @router.delete("/servers/{username}/{name}", status_code=202, dependencies=[InternalSecret])

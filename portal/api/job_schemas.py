@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from portal.api.common_schemas import ResourcesOut, TensorboardOut, UsageOut
 from portal.context import AppContext
 from portal.models import BatchJob, JobState, Tensorboard
-from portal.services.catalog.available import environment_title
+from portal.services.catalog.available import get_environment_title
 from portal.services.jobs import scalars
 from portal.services.jobs.scalar_cache import ScalarValues
 from portal.services.tensorboards import tensorboards
@@ -125,7 +125,7 @@ def job_fields(
     }  # fmt: skip
     return own | {
         "owner": job.user.username,
-        "environment_title": environment_title(context, job.environment) or None,
+        "environment_title": get_environment_title(context, job.environment) or None,
         "resources": ResourcesOut(**job.resources),
         "submitted_at": job.submitted_at or job.created_at,
         "array": array_out(job, tasks, scalars.latest_scalars(context, job) if tasks else {}),

@@ -29,7 +29,7 @@ async def session_program(
     session_id: str, connection: HTTPConnection, context: ContextDep
 ) -> Session:
     """Return the session of the calling node program, authenticated by its secret."""
-    return await nodes.authenticated(context, session_id, bearer(connection))
+    return await nodes.authenticate(context, session_id, bearer(connection))
 
 
 async def tensorboard_program(
@@ -98,7 +98,7 @@ async def session_hello(body: Hello, session: OwnSession, context: ContextDep) -
     end.
     """
     timings = {name: at.isoformat() for name, at in body.timings.items()}
-    certificate = await nodes.hello(context, session, body.port, timings, body.csr)
+    certificate = await nodes.set_address(context, session, body.port, timings, body.csr)
     return CertificateOut(certificate=certificate)
 
 

@@ -21,7 +21,7 @@ async def job_program(
     batch_job_id: str, connection: HTTPConnection, context: ContextDep
 ) -> BatchJob:
     """Return the job of the calling program, authenticated by its secret."""
-    return await job_ssh.authenticated(context, batch_job_id, bearer(connection))
+    return await job_ssh.authenticate(context, batch_job_id, bearer(connection))
 
 
 GUARDS.update({job_program})
@@ -56,7 +56,7 @@ async def job_hello(body: JobHello, job: OwnJob, context: ContextDep) -> Certifi
     """Record the address of the job's program; repeated every few seconds. 410: end; 409: ask
     again, also for a run that is not the current one.
     """
-    certificate = await job_ssh.hello(
+    certificate = await job_ssh.set_address(
         context, job, body.run_id, body.port, body.csr, is_tls=body.tls
     )
     return CertificateOut(certificate=certificate)

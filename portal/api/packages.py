@@ -106,14 +106,14 @@ async def restore_packages(
 ) -> PackagesOut:
     """Restore removed packages; 409 if packages were installed since."""
     environment = _find_environment(context, name)
-    await packages.bring_back(context.files, user.username, environment, str(body.id))
+    await packages.restore_packages(context.files, user.username, environment, str(body.id))
     return await _list_packages(context, user.username, environment)
 
 
 async def _list_packages(
     context: ContextDep, username: str, environment: Environment
 ) -> PackagesOut:
-    result = await packages.installed(context.files, username, environment)
+    result = await packages.list_packages(context.files, username, environment)
     return PackagesOut(
         folder=result.folder,
         items=[

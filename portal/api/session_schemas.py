@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from portal.api.common_schemas import ResourcesOut, TensorboardOut
 from portal.context import AppContext
 from portal.models import JobState, Session, Tensorboard
-from portal.services.catalog.available import environment_title
+from portal.services.catalog.available import get_environment_title
 from portal.services.sessions import extending, measurements
 from portal.services.tensorboards import tensorboards
 from spawner.slurm.model import Outcome
@@ -88,7 +88,7 @@ def session_out(
         **own,
         owner=session.user.username,
         environment=session.environment or "",
-        environment_title=environment_title(context, session.environment),
+        environment_title=get_environment_title(context, session.environment),
         resources=ResourcesOut(**session.resources),
         url=_to_url(context, session) if running else None,
         submitted_at=session.submitted_at or session.created_at,
@@ -105,7 +105,7 @@ def _to_url(context: AppContext, session: Session) -> str:
 
 def extension_out(context: AppContext, session: Session) -> ExtensionOut:
     """Return by how much the owner may extend the session."""
-    allowed = extending.offered(session, context.settings, context.watcher.cluster)
+    allowed = extending.compute_extension(session, context.settings, context.watcher.cluster)
     return ExtensionOut(minutes=allowed.minutes, reason=allowed.reason)
 
 

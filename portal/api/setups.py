@@ -12,7 +12,7 @@ from portal.api.common_schemas import ResourcesIn
 from portal.api.session_schemas import SessionOut, sessions_out
 from portal.context import AppContext
 from portal.models import Setup
-from portal.services.catalog.available import environment_title
+from portal.services.catalog.available import get_environment_title
 from portal.services.sessions import setups
 from portal.web.dependencies import ClientIp, ContextDep, CurrentUser, IdempotencyKey, SessionsUser
 from portal.web.fields import Line
@@ -105,7 +105,7 @@ async def list_recent_setups(user: CurrentUser, context: ContextDep) -> UsedSetu
             UsedSetup(
                 name=used.name,
                 environment=used.environment,
-                environment_title=environment_title(context, used.environment),
+                environment_title=get_environment_title(context, used.environment),
                 resources=SetupResources(**used.resources),
                 problem=setups.problem_of(context, used.environment, used.resources),
                 used_at=used.used_at,
@@ -159,7 +159,7 @@ def _to_out(context: AppContext, setup: Setup) -> SetupOut:
         id=setup.id,
         name=setup.name,
         environment=setup.environment,
-        environment_title=environment_title(context, setup.environment),
+        environment_title=get_environment_title(context, setup.environment),
         resources=SetupResources(**setup.resources),
         problem=setups.problem_of(context, setup.environment, setup.resources),
         created_at=setup.created_at,

@@ -63,7 +63,7 @@ async def session_ssh(session_id: str, user: CurrentUser, context: ContextDep) -
         host=host,
         config=_render_block(context, username),
         command=f"ssh {host}",
-        host_key=ssh.host_key(context, session),
+        host_key=ssh.get_host_key(context, session),
         editor_link=ssh_config.editor_link(host, status.home) if status.home else None,
     )
 
@@ -96,8 +96,8 @@ async def connect_to_job(batch_job_id: str, user: CurrentUser, context: ContextD
         host=host,
         config=_render_block(context, user.username),
         command=f"ssh {host}",
-        host_key=job_ssh.host_key(context, job),
-        url=f"{_notebook_origin(context, user.username)}{ssh.path_of(user.username, number)}",
+        host_key=job_ssh.get_host_key(context, job),
+        url=f"{_notebook_origin(context, user.username)}{ssh.build_path(user.username, number)}",
     )
 
 

@@ -198,7 +198,7 @@ def _row_fields(
         "must_change_password": entry.must_change if entry else False,
         "in_directory": here,
         "known": user is not None,
-        "unmanaged": lookup.unmanaged(context.settings, entry) if entry else None,
+        "unmanaged": lookup.explain_unmanaged(context.settings, entry) if entry else None,
         "last_login_at": user.last_login_at if user else None,
         "user_id": user.id if user else None,
         "missing_since": user.missing_since if user else None,

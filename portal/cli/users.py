@@ -17,7 +17,7 @@ from portal.directory.contract import Edit, NewDirectoryUser, OneTimePassword
 from portal.services.audit.audit import Actor
 from portal.services.limits.limit_rules import LimitValues
 from portal.services.users import commands, csv_file, csv_import, groups, listing, lookup, new_users
-from portal.services.users.csv_file import NONE, or_default
+from portal.services.users.csv_file import NONE, resolve_cell
 from portal.services.users.listing import UserFilter
 from portal.services.users.new_users import NewUser
 from portal.services.users.readiness import ReadinessState
@@ -212,9 +212,9 @@ def _create(
     """Create the user; None means the setting's login group or Slurm account."""
 
     async def execute(context: AppContext, by: Actor) -> tuple[OneTimePassword, UserOut]:
-        defaults = csv_import.defaults_of(context.settings)
-        group = or_default(login_group, defaults.login_group)
-        account = or_default(slurm_account, defaults.slurm_account)
+        defaults = csv_import.get_defaults(context.settings)
+        group = resolve_cell(login_group, defaults.login_group)
+        account = resolve_cell(slurm_account, defaults.slurm_account)
         new = NewUser(entry, group, account, limits)
         created = await new_users.create(context, new, by)
         return created.password, await _load_user(context, entry.username)
@@ -352,8 +352,8 @@ def import_file(
 async def _import_lines(
     context: AppContext, content: bytes, by: Actor, *, dry_run: bool
 ) -> UserImport:
-    defaults = csv_import.defaults_of(context.settings)
-    lines = csv_file.read(csv_file.decoded(content), defaults)
+    defaults = csv_import.get_defaults(context.settings)
+    lines = csv_file.read(csv_file.decode_file(content), defaults)
     user_import = UserImport(by, dry_run, total=len(lines))
     await csv_import.run(context, user_import, lines)
     return user_import

@@ -78,7 +78,9 @@ class Attempt:
 
 
 @asynccontextmanager
-async def counted(database: Database, settings: Settings, attempt: Attempt) -> AsyncIterator[None]:
+async def count_attempt(
+    database: Database, settings: Settings, attempt: Attempt
+) -> AsyncIterator[None]:
     """Count an attempt before it is made, so that concurrent attempts count too.
 
     Success deletes the name's failures of this kind; that of a device's code only its own count,
@@ -154,7 +156,7 @@ async def _count_attempt(database: Database, settings: Settings, attempt: Attemp
         return row.id
 
 
-async def forgive(db: AsyncSession, username: str) -> None:
+async def delete_failures(db: AsyncSession, username: str) -> None:
     """Delete all failures of an account, of every kind, in the caller's transaction."""
     await db.execute(delete(LoginFailure).where(LoginFailure.username == username))
 

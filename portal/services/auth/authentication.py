@@ -34,7 +34,7 @@ from portal.models import (
 from portal.services.audit import refused_logins
 from portal.services.audit.audit import Action, record
 from portal.services.auth import devices, second_factor, web_sessions
-from portal.services.auth.attempts import Attempt, Caller, counted
+from portal.services.auth.attempts import Attempt, Caller, count_attempt
 from portal.services.identity import home_directories, memberships
 from portal.services.identity.roles import NOT_ADMITTED, is_admitted, role_for
 from spawner.names import USERNAME
@@ -184,7 +184,7 @@ async def _change_password(
     """Change the password in the directory. A wrong current password counts as a failed attempt."""
     attempt = Attempt(user.username, caller, Action.PASSWORD_REFUSED, web_session_id=web_session_id)
     with _report_at_field("current_password"):
-        async with counted(context.db, context.settings, attempt):
+        async with count_attempt(context.db, context.settings, attempt):
             await context.directory.change_password(user.username, current, new)
 
 
@@ -346,7 +346,7 @@ async def _authenticate(
     attempt = Attempt(
         username, caller, refused, directory=context.directory, web_session_id=web_session_id
     )
-    async with counted(context.db, context.settings, attempt):
+    async with count_attempt(context.db, context.settings, attempt):
         async with _report_disabled(context, username):
             entry = await context.directory.authenticate(username, password, one_time=one_time)
         admit(entry, context.settings)

@@ -24,7 +24,7 @@ from portal.models import AccessToken, DeviceLogin, User, WebSession
 from portal.services.audit.audit import Action, record
 from portal.services.audit.refused_logins import network_of
 from portal.services.auth import tokens
-from portal.services.auth.attempts import Attempt, Caller, SecretKind, counted
+from portal.services.auth.attempts import Attempt, Caller, SecretKind, count_attempt
 from portal.services.auth.tokens import Scope, TokenRequest
 from portal.services.hashes import hash_token
 from portal.services.identity.roles import may_enter
@@ -141,7 +141,7 @@ async def find(
     database: Database, settings: Settings, session: WebSession, user_code: str, caller: Caller
 ) -> DeviceLogin:
     """Return the login that waits with this code. Raises WrongCode and TooManyAttempts."""
-    async with counted(database, settings, _attempt(session, caller)):
+    async with count_attempt(database, settings, _attempt(session, caller)):
         code_hash = _hash_user_code(settings, user_code)
         login = await _load(database, DeviceLogin.user_code_hash == code_hash)
         if login is None or login.approved is not None:

@@ -20,7 +20,7 @@ from portal.db import Database, utcnow
 from portal.models import HalfLogin, RecoveryCode, SecondFactor, User, WebSession
 from portal.services.audit.audit import Action, record
 from portal.services.auth import totp
-from portal.services.auth.attempts import Attempt, Caller, SecretKind, counted
+from portal.services.auth.attempts import Attempt, Caller, SecretKind, count_attempt
 from portal.services.auth.sealed import SealBroken, key_of, seal, unseal
 from portal.services.hashes import hash_token
 from portal.services.store import affects_one_row
@@ -119,7 +119,10 @@ async def confirm(
     Raises WrongCode, TooManyAttempts, Conflict if there is nothing to confirm.
     """
     user = session.user
-    async with counted(database, settings, _new_attempt(user, caller)), database.session() as db:
+    async with (
+        count_attempt(database, settings, _new_attempt(user, caller)),
+        database.session() as db,
+    ):
         await _refuse_enrolled(db, user.id)
         factor = await db.get(SecondFactor, user.id)
         if factor is None:
@@ -153,7 +156,10 @@ async def accept(
 
     Raises WrongCode (wrong, used before, too old), TooManyAttempts; Conflict without a factor.
     """
-    async with counted(database, settings, _new_attempt(user, caller)), database.session() as db:
+    async with (
+        count_attempt(database, settings, _new_attempt(user, caller)),
+        database.session() as db,
+    ):
         way = await _consume_code(db, settings, user, totp.cleaned(code))
         if way is CodeKind.RECOVERY_CODE:
             record(db, Action.RECOVERY_CODE_USED, actor=user, ip=caller.ip)

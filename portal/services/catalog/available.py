@@ -4,7 +4,7 @@ need, and of apps, by the environments that offer them.
 
 from portal.context import AppContext
 from portal.errors import FieldError, invalid_input
-from portal.services.catalog.feasible import no_gpu_anywhere
+from portal.services.catalog.feasible import has_no_gpus
 from spawner.catalog import environment as catalog
 from spawner.catalog.app import App, explain_missing_program
 from spawner.catalog.environment import Environment
@@ -13,19 +13,19 @@ NO_GPU = "No node of this cluster has a GPU, and this environment needs one."
 NOWHERE_OFFERED = "No environment of this catalog offers it: see its language and version."
 
 
-def availability(context: AppContext, environment: Environment) -> tuple[bool, str | None]:
+def check_environment(context: AppContext, environment: Environment) -> tuple[bool, str | None]:
     """Return whether a session or job in this environment can start here, and the reason for its
     user if not.
 
     The GPU is checked first: without one, an administrator need not import the image. The nodes'
     driver versions are unknown, so `cuda` and `min_driver` are not considered.
     """
-    if environment.gpu == "required" and no_gpu_anywhere(context.watcher.cluster):
+    if environment.gpu == "required" and has_no_gpus(context.watcher.cluster):
         return False, NO_GPU
     return catalog.availability(environment)
 
 
-def app_availability(context: AppContext, app: App) -> tuple[bool, str | None]:
+def check_app(context: AppContext, app: App) -> tuple[bool, str | None]:
     """Return whether sessions of any environment offer this app, and the reason if none does, for
     administrators.
     """
@@ -35,7 +35,7 @@ def app_availability(context: AppContext, app: App) -> tuple[bool, str | None]:
     return missing is None, missing
 
 
-def usable_environment(context: AppContext, name: str) -> Environment:
+def find_environment(context: AppContext, name: str) -> Environment:
     """Return the environment of this name. Raises InvalidInput if it is unknown or not available
     here.
     """
@@ -49,7 +49,7 @@ def usable_environment(context: AppContext, name: str) -> Environment:
                 )
             ]
         )
-    available, reason = availability(context, environment)
+    available, reason = check_environment(context, environment)
     if not available:
         raise invalid_input(
             [FieldError("environment", reason or "This environment can't be used here.")]
@@ -57,7 +57,7 @@ def usable_environment(context: AppContext, name: str) -> Environment:
     return environment
 
 
-def environment_title(context: AppContext, name: str | None) -> str:
+def get_environment_title(context: AppContext, name: str | None) -> str:
     """Return an environment's title, or its name if it is no longer in the catalog."""
     known = context.catalog.environments.get(name or "")
     return known.title if known else name or ""

@@ -14,7 +14,7 @@ from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
 MB_PER_GB = 1024
 
 
-def impossible(resources: Resources, cluster: ClusterInfo | None) -> list[FieldError]:
+def find_impossible(resources: Resources, cluster: ClusterInfo | None) -> list[FieldError]:
     """Return why no node of the partition could ever run this; empty if one could, or if it is
     unknown.
     """
@@ -36,19 +36,19 @@ def impossible(resources: Resources, cluster: ClusterInfo | None) -> list[FieldE
     ]
 
 
-def where_it_fits(resources: Resources, cluster: ClusterInfo | None) -> Resources:
+def choose_partition(resources: Resources, cluster: ClusterInfo | None) -> Resources:
     """Return the request in the first partition that could ever run it, if its own could not. For
     requests that specify no partition: two nodes do not fit into a partition of one.
     """
-    if cluster is None or not impossible(resources, cluster):
+    if cluster is None or not find_impossible(resources, cluster):
         return resources
     others = (replace(resources, partition=p.name) for p in cluster.partitions if p.nodes)
     return next(
-        (candidate for candidate in others if not impossible(candidate, cluster)), resources
+        (candidate for candidate in others if not find_impossible(candidate, cluster)), resources
     )
 
 
-def no_gpu_anywhere(cluster: ClusterInfo | None) -> bool:
+def has_no_gpus(cluster: ClusterInfo | None) -> bool:
     """Return whether the cluster is known, and none of its nodes has a GPU, be it idle, busy or
     down.
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 from portal.config.settings import Settings
 from portal.errors import FieldError, invalid_input
-from portal.services.catalog.feasible import find_partition, where_it_fits
+from portal.services.catalog.feasible import choose_partition, find_partition
 from spawner.catalog.environment import Environment
 from spawner.catalog.template import Template
 from spawner.containers.image_packages import is_cpu_build
@@ -63,7 +63,7 @@ def complete(
         account=resources.account or settings.default_account,
         qos=resources.qos or settings.default_qos,
     )
-    return resources if chosen.get("partition") else where_it_fits(resources, cluster)
+    return resources if chosen.get("partition") else choose_partition(resources, cluster)
 
 
 def missing_gpus(resources: Resources, environment: Environment | None) -> list[FieldError]:

@@ -131,7 +131,7 @@ class DirectorySync:
             row = await db.get_one(User, user.id)
             if row.disabled_at is not None or row.directory_wants is not None:
                 return  # an administrator acted first
-            await offboarding.shut_out(db, row, JobsPolicy.LEAVE, why, THE_DIRECTORY)
+            await offboarding.lock_out(db, row, JobsPolicy.LEAVE, why, THE_DIRECTORY)
             detail = {"jobs": JobsPolicy.LEAVE.value, "why": why}
             name = user.username
             record(db, Action.USER_DISABLE, actor=THE_DIRECTORY, target=name, detail=detail)
@@ -149,7 +149,7 @@ class DirectorySync:
             row = await db.get_one(User, user.id)
             if row.disabled_by != THE_DIRECTORY or row.directory_wants is not None:
                 return
-            await offboarding.let_in(db, row)
+            await offboarding.restore_access(db, row)
             record(db, Action.USER_ENABLE, actor=THE_DIRECTORY, target=user.username)
             await db.commit()
         self._context.notifier.notify(DEPROVISION, user.id)

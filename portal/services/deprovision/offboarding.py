@@ -44,17 +44,17 @@ async def disable(
     Calling it again changes the decision about the jobs. Raises NotFound; Conflict for oneself,
     deleted users and system accounts; LastAdmin.
     """
-    role_changes.not_oneself(by, username, "disable yourself")
+    role_changes.refuse_oneself(by, username, "disable yourself")
     await _ensure_managed(context, username)
     async with (
-        role_changes.keeping_one(context, username) as able,
+        role_changes.guard_last_admin(context, username) as able,
         context.db.session() as db,
     ):
         await role_changes.lock_admins(db)
-        user = await role_changes.row_of(db, username)
+        user = await role_changes.load_row(db, username)
         _refuse_during_deletion(user)
         await role_changes.check(db, user, able)
-        await shut_out(db, user, jobs, why, by.name)
+        await lock_out(db, user, jobs, why, by.name)
         user.directory_wants = AccountState.DISABLED
         detail = {"jobs": jobs.value, "why": why}
         record(db, Action.USER_DISABLE, actor=by.actor, target=username, detail=detail, ip=by.ip)
@@ -62,7 +62,7 @@ async def disable(
     _notify(context, user)
 
 
-async def shut_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_name: str) -> None:
+async def lock_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_name: str) -> None:
     """Disable a user in the portal, in the caller's transaction, and end all their logins."""
     user.disabled_at = user.disabled_at or utcnow()
     user.disabled_by, user.disabled_why, user.disabled_jobs = by_name[:100], why[:MAX_WHY], jobs
@@ -79,18 +79,18 @@ async def enable(context: AppContext, username: str, by: Actor) -> None:
     entry = await _find_entry(context, username)
     async with context.db.session() as db:
         await role_changes.lock_admins(db)
-        user = await role_changes.row_of(db, username)
+        user = await role_changes.load_row(db, username)
         _refuse_during_deletion(user)
         if context.directory.finds:
             _require_same_user(user, entry)
-        await let_in(db, user)
+        await restore_access(db, user)
         user.directory_wants = AccountState.ENABLED
         record(db, Action.USER_ENABLE, actor=by.actor, target=username, ip=by.ip)
         await db.commit()
     _notify(context, user)
 
 
-async def let_in(db: AsyncSession, user: User) -> None:
+async def restore_access(db: AsyncSession, user: User) -> None:
     """Enable a user in the portal, in the caller's transaction."""
     user.disabled_at = user.disabled_by = user.disabled_why = user.disabled_jobs = None
     user.deprovisioned_at = user.missing_since = None
@@ -105,18 +105,18 @@ async def delete(context: AppContext, username: str, leaving: DeletionOptions, b
     read-only directory only the portal's account is deleted. Raises what `disable` raises,
     DirectoryUnavailable, and InvalidInput for a file task that the portal cannot do.
     """
-    role_changes.not_oneself(by, username, "delete yourself")
+    role_changes.refuse_oneself(by, username, "delete yourself")
     await _ensure_managed(context, username)
     entry = await context.directory.find(username) if context.directory.finds else None
     async with (
-        role_changes.keeping_one(context, username) as able,
+        role_changes.guard_last_admin(context, username) as able,
         context.db.session() as db,
     ):
         await role_changes.lock_admins(db)
-        user = await role_changes.row_of(db, username)
+        user = await role_changes.load_row(db, username)
         _check_files(context, user, entry, leaving)
         await role_changes.check(db, user, able)
-        await shut_out(db, user, leaving.jobs, "deleted", by.name)
+        await lock_out(db, user, leaving.jobs, "deleted", by.name)
         user.directory_wants, user.files_wanted = AccountState.DELETED, leaving.files
         files = leaving.files.value if leaving.files is not None else "keep"
         detail = {"jobs": leaving.jobs.value, "files": files}
@@ -153,7 +153,7 @@ async def confirm_number(context: AppContext, username: str, uid: int, by: Actor
         message = f"The directory now has the UID {entry.uid}. Review it before you confirm."
         raise invalid_input([FieldError("uid", message)])
     async with context.db.session() as db:
-        user = await role_changes.row_of(db, username)
+        user = await role_changes.load_row(db, username)
         detail = {"uid": {"old": user.uid, "new": uid}}
         user.uid = uid
         record(db, Action.USER_NUMBER, actor=by.actor, target=username, detail=detail, ip=by.ip)

@@ -45,7 +45,7 @@ class Installed:
     removed_complete: bool
 
 
-async def installed(files: FileAccess, username: str, environment: Environment) -> Installed:
+async def list_packages(files: FileAccess, username: str, environment: Environment) -> Installed:
     """Return installed and removed packages. Raises the launcher's error for a home that cannot be
     read.
     """
@@ -101,14 +101,14 @@ async def _remove_files(
                 raise Conflict(operations.UNFINISHED)
 
 
-async def bring_back(
+async def restore_packages(
     files: FileAccess, username: str, environment: Environment, trash_id: str
 ) -> None:
     """Restore removed packages to their former path. An empty folder there, created by a kernel
     that was started since, is moved to the trash first. Raises Conflict if there are packages, and
     NotFound.
     """
-    state = await installed(files, username, environment)
+    state = await list_packages(files, username, environment)
     if all(removed.id != trash_id for removed in state.removed):
         raise NotFound(GONE if state.removed_complete else UNSEEN)
     if state.packages:

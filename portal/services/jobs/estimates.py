@@ -19,8 +19,8 @@ from portal.errors import (
     TooManyQuestions,
 )
 from portal.models import User
-from portal.services.catalog.available import usable_environment
-from portal.services.catalog.feasible import impossible
+from portal.services.catalog.available import find_environment
+from portal.services.catalog.feasible import find_impossible
 from portal.services.catalog.resources import explicit_names
 from portal.services.jobs import prepare
 from portal.services.jobs.forecasts import FOR_CHOSEN
@@ -127,7 +127,7 @@ async def _complete(
     chosen = prepare.template(context, template) if template else None
     chosen_environment = context.catalog.environments.get(chosen.environment) if chosen else None
     if environment and (chosen is None or chosen.environments):
-        chosen_environment = usable_environment(context, environment)
+        chosen_environment = find_environment(context, environment)
     resources = prepare.resources_for(context, requested, chosen, chosen_environment)
     resources, _ = await allowances.fit(context, user, resources, explicit_names(requested))
     return resources
@@ -190,7 +190,7 @@ async def _find_alternatives(
 ) -> list[Alternative]:
     """Return up to three smaller requests that would start earlier, the earliest first."""
     alternatives: list[Alternative] = []
-    for title, smaller_request in smaller(context, resources):
+    for title, smaller_request in list_smaller_requests(context, resources):
         if context.forecasts.wait_s(user.username) > 0 and not context.forecasts.get(
             user.username, smaller_request
         ):
@@ -204,7 +204,7 @@ async def _find_alternatives(
     return sorted(alternatives, key=lambda a: a.start_at)[:MAX_ALTERNATIVES]
 
 
-def smaller(context: AppContext, resources: Resources) -> list[tuple[str, Resources]]:
+def list_smaller_requests(context: AppContext, resources: Resources) -> list[tuple[str, Resources]]:
     """Return cheaper requests that can run at all: fewer GPUs, a shorter time, another
     partition.
     """
@@ -232,4 +232,6 @@ def smaller(context: AppContext, resources: Resources) -> list[tuple[str, Resour
             moved = replace(resources, partition=partition.name, time_limit_minutes=short)
             words = f", at most {format_minutes(short)}" if short and short != limit else ""
             requests.append((f"Partition {partition.name}{words}", moved))
-    return [(title, request) for title, request in requests if not impossible(request, cluster)][:4]
+    return [
+        (title, request) for title, request in requests if not find_impossible(request, cluster)
+    ][:4]

@@ -12,7 +12,7 @@ from typing import Any
 from portal.context import AppContext
 from portal.errors import FieldError, NotFound, invalid_input
 from portal.models import BatchJob, User
-from portal.services.catalog.available import availability, usable_environment
+from portal.services.catalog.available import check_environment, find_environment
 from portal.services.catalog.resources import check_gpus, complete, explicit_names, missing_gpus
 from portal.services.limits import allowances
 from portal.services.limits.limit_rules import Allowance
@@ -73,13 +73,14 @@ def availability_of(context: AppContext, template: Template) -> tuple[bool, str 
     may be chosen instead, and the reason if not.
     """
     if any(
-        availability(context, environment)[0] for environment in _list_choices(context, template)
+        check_environment(context, environment)[0]
+        for environment in _list_choices(context, template)
     ):
         return True, None
     environment = context.catalog.environments.get(template.environment)
     if environment is None:
         return False, f"Its environment, {template.environment}, is not in the catalog."
-    return availability(context, environment)
+    return check_environment(context, environment)
 
 
 def _list_choices(context: AppContext, template: Template) -> list[Environment]:
@@ -99,7 +100,7 @@ def environment_of(context: AppContext, template: Template, requested: str | Non
     that cannot be used here at all.
     """
     if template.environments is not None:
-        chosen = usable_environment(context, requested or template.environment)
+        chosen = find_environment(context, requested or template.environment)
         if not chosen.kernel:
             text = f"{chosen.title} has no kernel, and this template needs one."
             raise invalid_input([FieldError("environment", text)])
@@ -133,7 +134,7 @@ async def complete_for_form(
     """
     chosen = template(context, template_name) if template_name else None
     environment = _find_form_environment(context, chosen, environment_name)
-    allowed = await allowances.allowance(context, user.username)
+    allowed = await allowances.load_allowance(context, user.username)
     cluster = context.watcher.cluster
 
     async def completed(resources: Mapping[str, Any]) -> tuple[Resources, list[FieldError]]:
@@ -215,7 +216,7 @@ def _find_environment(
     context: AppContext, request: JobRequest, chosen: Template | None
 ) -> Environment | None:
     if chosen is None:
-        return usable_environment(context, request.environment) if request.environment else None
+        return find_environment(context, request.environment) if request.environment else None
     return environment_of(context, chosen, request.environment)
 
 

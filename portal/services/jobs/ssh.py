@@ -53,7 +53,7 @@ async def admit(
     decision = Decision(GateAnswer.ENTER, program.host, program.port, program.tls_name)
     log.info("SSH connection admitted", user=owner, job=job.id, credential=caller.name)
     secret = launch.derive_job_ssh_secret(context, job)
-    return ssh.to_admission(decision, granted, secret, ssh.path_of(owner, number))
+    return ssh.to_admission(decision, granted, secret, ssh.build_path(owner, number))
 
 
 async def find_running(context: AppContext, user: User, job_id: int) -> BatchJob:
@@ -80,7 +80,7 @@ def check_reachable(job: BatchJob) -> None:
         raise errors.NotRunning("The job isn't running.")
 
 
-def host_key(context: AppContext, job: BatchJob) -> str:
+def get_host_key(context: AppContext, job: BatchJob) -> str:
     """Return the public key that the job's sshd shows, as in known_hosts."""
     return render_public_key(launch.derive_job_ssh_secret(context, job))
 
@@ -174,7 +174,7 @@ def to_last_lines(text: str) -> str:
 # --- requests of the program ----------------------------------------------------------------------
 
 
-async def authenticated(context: AppContext, batch_job_id: str, secret: str) -> BatchJob:
+async def authenticate(context: AppContext, batch_job_id: str, secret: str) -> BatchJob:
     """Return the job whose program has this secret. Raises LoginRequired without the reason."""
     async with context.db.session() as db:
         job = await db.get(BatchJob, batch_job_id)
@@ -184,7 +184,7 @@ async def authenticated(context: AppContext, batch_job_id: str, secret: str) -> 
     return job
 
 
-async def hello(
+async def set_address(
     context: AppContext, job: BatchJob, run_id: str, port: int, request: str | None, *, is_tls: bool
 ) -> str | None:
     """Record that this run of the job's program listens on `port`; return the certificate that it

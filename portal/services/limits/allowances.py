@@ -11,7 +11,7 @@ from portal.context import AppContext
 from portal.db import lock_rows
 from portal.errors import FieldError, LimitReached, invalid_input
 from portal.models import Limit, LimitScope, User
-from portal.services.catalog.feasible import impossible
+from portal.services.catalog.feasible import find_impossible
 from portal.services.limits.all_limits import (
     get_account,
     group_by_scope,
@@ -32,7 +32,7 @@ from spawner.slurm.model import ClusterInfo, Resources
 from spawner.slurm.parse_accounting import InUse
 
 
-async def allowance(context: AppContext, username: str) -> Allowance:
+async def load_allowance(context: AppContext, username: str) -> Allowance:
     """Return everything that limits a user now."""
     async with context.db.session() as db:
         groups = await load_groups(db, username)
@@ -53,7 +53,7 @@ async def fit(
 
     Raises InvalidInput for resources that the limits or the cluster could never provide.
     """
-    allowed = await allowance(context, user.username)
+    allowed = await load_allowance(context, user.username)
     adjusted = adjust(requested, explicit, allowed, context.watcher.cluster)
     if problems := await list_problems(context, user, adjusted, allowed):
         raise invalid_input(problems)
@@ -68,10 +68,10 @@ async def list_problems(
     problems = list_refusals(resources, allowed, cluster)
     if any(problem.field == "resources.gpus" for problem in problems):
         problems = list_refusals(
-            resources, allowed, cluster, await held_gpus(context, user.username)
+            resources, allowed, cluster, await count_gpus_in_use(context, user.username)
         )
     fields = {problem.field for problem in problems}
-    return [*problems, *(p for p in impossible(resources, cluster) if p.field not in fields)]
+    return [*problems, *(p for p in find_impossible(resources, cluster) if p.field not in fields)]
 
 
 def adjust(
@@ -79,18 +79,18 @@ def adjust(
 ) -> Resources:
     """Adjust those fields that the user did not set to the limits."""
     adjusted = apply_limits(
-        requested, explicit, allowed, lambda candidate: not impossible(candidate, cluster)
+        requested, explicit, allowed, lambda candidate: not find_impossible(candidate, cluster)
     )
     return with_type(adjusted, allowed, cluster)
 
 
-async def held_gpus(context: AppContext, username: str) -> int | None:
+async def count_gpus_in_use(context: AppContext, username: str) -> int | None:
     """Return the GPUs that the user's running jobs hold; None while unknown."""
-    used = await in_use_by(context, username)
+    used = await load_in_use(context, username)
     return used.gpus if used else None
 
 
-async def in_use_by(context: AppContext, username: str) -> InUse | None:
+async def load_in_use(context: AppContext, username: str) -> InUse | None:
     """Return what the user's running jobs hold in all accounts; None while unknown."""
     usage = await context.accounting.in_use()
     if usage is None:
@@ -130,7 +130,7 @@ async def check_room(
 
 async def explain_no_session(context: AppContext, user: User) -> str | None:
     """Return why the limits allow this user no further session now, or None."""
-    allowed = await allowance(context, user.username)
+    allowed = await load_allowance(context, user.username)
     async with context.db.session() as db:
         return await _find_excess(db, user, allowed, "sessions", 1)
 

@@ -17,7 +17,7 @@ from portal.services.limits.all_limits import (
     load_groups,
     to_limit_values,
 )
-from portal.services.limits.allowances import in_use_by
+from portal.services.limits.allowances import load_in_use
 from portal.services.limits.association_states import AssociationState
 from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, LimitSource, LimitValues
 from portal.services.limits.live_counts import (
@@ -91,7 +91,7 @@ async def load_user_limits(context: AppContext, username: str) -> UserLimits:
 async def in_use(context: AppContext, username: str) -> InUseNow:
     async with context.db.session() as db:
         live = await count_live(db, [username])
-    return InUseNow(live, await in_use_by(context, username))
+    return InUseNow(live, await load_in_use(context, username))
 
 
 async def load_group_total_use(context: AppContext, group: str) -> InUseNow:

@@ -68,7 +68,7 @@ def warn_at(started_at: datetime, expires_at: datetime) -> datetime:
     return expires_at - min(WARNING, (expires_at - started_at) / 4)
 
 
-def letter(envelope: Envelope, notices: Sequence[MailItem]) -> EmailMessage:
+def render_message(envelope: Envelope, notices: Sequence[MailItem]) -> EmailMessage:
     """Render one e-mail for these items, most urgent first.
 
     Raises ValueError for an invalid address.
@@ -76,7 +76,7 @@ def letter(envelope: Envelope, notices: Sequence[MailItem]) -> EmailMessage:
     ordered = sorted(
         notices, key=lambda notice: (_URGENCY_ORDER.index(notice.kind), not _has_failed(notice))
     )
-    title, language = headline(ordered[0], envelope), envelope.language
+    title, language = render_headline(ordered[0], envelope), envelope.language
     if len(ordered) > 1:
         first = _truncate(title, MAX_SUBJECT - 20)
         title = texts.AND_MORE.to(language, title=first, count=len(ordered) - 1)
@@ -84,17 +84,17 @@ def letter(envelope: Envelope, notices: Sequence[MailItem]) -> EmailMessage:
     if (rest := len(ordered) - MAX_ITEMS) > 0:
         address = f"{envelope.public_url}/jobs"
         pieces.append(texts.MORE_THERE.to(language, count=rest, address=address))
-    return compose(envelope, title, pieces)
+    return build_message(envelope, title, pieces)
 
 
-def trial(envelope: Envelope) -> EmailMessage:
+def render_test_message(envelope: Envelope) -> EmailMessage:
     """Render the test e-mail that users can send to themselves."""
     language = envelope.language
     title = texts.TEST.to(language, product=texts.PRODUCT)
-    return compose(envelope, title, [texts.TEST_TEXT.to(language)])
+    return build_message(envelope, title, [texts.TEST_TEXT.to(language)])
 
 
-def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessage:
+def build_message(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessage:
     """Build an e-mail from these paragraphs and the footer with the link to the settings."""
     sender = one_address(envelope.sender)
     message = EmailMessage(policy=POLICY)
@@ -111,7 +111,7 @@ def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessa
     return message
 
 
-def headline(notice: MailItem, envelope: Envelope) -> str:
+def render_headline(notice: MailItem, envelope: Envelope) -> str:
     """Return what happened, in a few words."""
     name, language = _to_line(notice.job.name), envelope.language
     session = notice.job.kind is JobKind.SESSION
@@ -129,7 +129,7 @@ def headline(notice: MailItem, envelope: Envelope) -> str:
 def _render_paragraph(notice: MailItem, envelope: Envelope) -> str:
     """Render the headline, the details and the link of one item."""
     job = notice.job
-    title = texts.STOP.to(envelope.language, title=headline(notice, envelope))
+    title = texts.STOP.to(envelope.language, title=render_headline(notice, envelope))
     page = "sessions" if job.kind is JobKind.SESSION else "jobs"
     address = f"{envelope.public_url}/{page}/{job.id}"
     return "\n".join([title, *_render_details(notice, envelope.language), address])

@@ -102,7 +102,7 @@ class MailSender:
             return
         first = min(row.id for row in rows if row.id in pending)
         try:
-            letter = messages.letter(
+            letter = messages.render_message(
                 _envelope(self.context, user, first, now), list(pending.values())
             )
             await self.smtp.send(letter)
@@ -266,7 +266,7 @@ async def send_trial(context: AppContext, user: User) -> None:
 def _build_trial(context: AppContext, user: User, letter_id: str, now: datetime) -> EmailMessage:
     """Build the test e-mail. Raises Conflict for an invalid address."""
     try:
-        return messages.trial(_envelope(context, user, letter_id, now))
+        return messages.render_test_message(_envelope(context, user, letter_id, now))
     except ValueError as error:
         text = f"The e-mail address in the directory is invalid: {user.email}"
         raise Conflict(text[:300]) from error

@@ -55,7 +55,9 @@ class Bound:
     because: str
 
 
-def offered(session: Session, settings: Settings, cluster: ClusterInfo | None) -> Extension:
+def compute_extension(
+    session: Session, settings: Settings, cluster: ClusterInfo | None
+) -> Extension:
     """Return what the site's policy and the partition allow. Pure. Slurm may have narrower bounds,
     which are queried only when the user extends the session.
     """
@@ -91,7 +93,9 @@ async def extend(
     async with _LOCKS.setdefault(session.id, asyncio.Lock()):
         async with context.db.session() as db:
             session = await db.get_one(Session, session.id)
-        _check_offered(offered(session, context.settings, context.watcher.cluster), minutes)
+        _check_offered(
+            compute_extension(session, context.settings, context.watcher.cluster), minutes
+        )
         launch.check_slurm_answers(context)
         info = last_job_info(context, session)
         if info is None or info.phase is not JobPhase.RUNNING:

@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 MAX_WAIT_S = 25.0
 
 
-async def authenticated(context: AppContext, session_id: str, secret: str) -> Session:
+async def authenticate(context: AppContext, session_id: str, secret: str) -> Session:
     """Return the session with this secret. Raises LoginRequired without giving the reason."""
     async with context.db.session() as db:
         session = await db.get(Session, session_id)
@@ -35,7 +35,7 @@ async def authenticated(context: AppContext, session_id: str, secret: str) -> Se
     return session
 
 
-async def hello(
+async def set_address(
     context: AppContext,
     session: Session,
     port: int,

@@ -48,7 +48,7 @@ async def ask(
     signature = signing.sign(key, method, signing.with_body(path, content), time.time())
     async with context.http.request(
         method,
-        URL(f"{servers.url_of(session)}{path}", encoded=True),
+        URL(f"{servers.build_url(session)}{path}", encoded=True),
         headers={signing.SIGNATURE_HEADER: signature},
         data=content or None,
         timeout=aiohttp.ClientTimeout(total=timeout_s),

@@ -73,15 +73,15 @@ async def start(
     await _wait_until_serving(context, session)
     await _mark_ready(context, session)
     token = str((adopted.server_env or env).get(TOKEN, ""))
-    return {"session_id": session.id, "url": url_of(session), "api_token": token}
+    return {"session_id": session.id, "url": build_url(session), "api_token": token}
 
 
-def url_of(session: Session) -> str:
+def build_url(session: Session) -> str:
     scheme = certificates.scheme(session.tls_name)
     return f"{scheme}://{host_port(session.target_host or '', session.target_port or 0)}"
 
 
-def alive(session: Session | None) -> bool:
+def is_alive(session: Session | None) -> bool:
     """Return whether the hub should regard the server as running: from when the program has been
     given the server until the program reports that it ends.
     """
@@ -90,13 +90,13 @@ def alive(session: Session | None) -> bool:
     return session.server_env is not None and session.target_port is not None
 
 
-async def runs(context: AppContext, session: Session | None) -> bool:
-    """Like `alive`, but False for a job that Slurm certainly no longer has.
+async def is_running(context: AppContext, session: Session | None) -> bool:
+    """Like `is_alive`, but False for a job that Slurm certainly no longer has.
 
     After a start of all services the hub polls before the loop has queried Slurm, and would wait
     for a server that is long gone.
     """
-    if session is None or not alive(session):
+    if session is None or not is_alive(session):
         return False
     info = last_job_info(context, session)
     if info is None:
@@ -159,7 +159,7 @@ async def _wait_until_serving(context: AppContext, session: Session) -> None:
     """Wait until the server answers HTTP. Raises Conflict if it does not start in time, NotFound if
     the session is no longer wanted.
     """
-    url = f"{url_of(session)}{session.base_url}api"
+    url = f"{build_url(session)}{session.base_url}api"
     tls = certificates.build_connect_arguments(context, session.tls_name)
     try:
         async with asyncio.timeout(START_TIMEOUT_S):

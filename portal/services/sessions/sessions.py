@@ -18,7 +18,7 @@ from portal.errors import Conflict, FieldError, NotFound, PortalError, invalid_i
 from portal.models import JobState, Session, User, Wanted, new_id
 from portal.services import idempotency, paging
 from portal.services.audit import audit
-from portal.services.catalog.available import usable_environment
+from portal.services.catalog.available import find_environment
 from portal.services.catalog.resources import check_gpus, complete, explicit_names
 from portal.services.idempotency import IdempotentRequest
 from portal.services.limits import allowances
@@ -88,7 +88,7 @@ async def _prepare(
     if name is not None and not _is_name(name):
         raise invalid_input([FieldError("name", NAME_RULE)])
     launch.check_slurm_answers(context)
-    chosen = usable_environment(context, environment)
+    chosen = find_environment(context, environment)
     if starter is not None:
         starters.check(context, chosen.name, starter)
     resources = complete(requested, None, chosen, context.settings, context.watcher.cluster)

@@ -17,8 +17,8 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, InvalidInput, NotFound, invalid_input
 from portal.models import JobState, Session, Setup, User
-from portal.services.catalog.available import availability
-from portal.services.catalog.feasible import impossible
+from portal.services.catalog.available import check_environment
+from portal.services.catalog.feasible import find_impossible
 from portal.services.catalog.resources import check_gpus, complete
 from portal.services.idempotency import IdempotentRequest
 from portal.services.limits import allowances
@@ -180,7 +180,7 @@ def problem_of(context: AppContext, environment: str, resources: Mapping[str, An
     entry = context.catalog.environments.get(environment)
     if entry is None:
         return GONE
-    available, reason = availability(context, entry)
+    available, reason = check_environment(context, entry)
     if not available:
         return reason or "This environment can't be used here."
     try:
@@ -188,7 +188,7 @@ def problem_of(context: AppContext, environment: str, resources: Mapping[str, An
         check_gpus(completed, entry)
     except InvalidInput as error:
         return error.detail
-    problems = impossible(completed, context.watcher.cluster)
+    problems = find_impossible(completed, context.watcher.cluster)
     return problems[0].message if problems else None
 
 

@@ -77,7 +77,7 @@ async def admit(
     granted = build_grant(caller, public_key)
     secret = launch.derive_secret(context, session.id)
     log.info("SSH connection admitted", user=username, session=session.id, credential=caller.name)
-    return to_admission(decision, granted, secret, path_of(owner, server))
+    return to_admission(decision, granted, secret, build_path(owner, server))
 
 
 async def authenticate(context: AppContext, token: str) -> AccessToken:
@@ -100,7 +100,7 @@ def build_grant(caller: AccessToken, public_key: str) -> SshGrant:
         raise errors.invalid_input([errors.FieldError(KEY_HEADER, str(error))]) from error
 
 
-def path_of(owner: str, target: str) -> str:
+def build_path(owner: str, target: str) -> str:
     """Return the path of the websocket to a session or job."""
     return f"/user/{owner}/{target}/ssh"
 
@@ -111,7 +111,7 @@ def to_admission(decision: Decision, granted: SshGrant, secret: str, path: str) 
     return SshAdmission(decision, grant, render_public_key(secret))
 
 
-def host_key(context: AppContext, session: Session) -> str:
+def get_host_key(context: AppContext, session: Session) -> str:
     """Return the public key that the session's sshd shows, as in known_hosts."""
     return render_public_key(launch.derive_secret(context, session.id))
 

@@ -11,7 +11,7 @@ import structlog
 from portal.context import AppContext
 from portal.errors import PortalError
 from portal.models import BatchJob
-from portal.services.catalog.available import availability
+from portal.services.catalog.available import check_environment
 from portal.services.slurm import job_logs
 from portal.services.slurm.log_reasons import TAIL_BYTES, LogFacts, explain_log
 from portal.services.slurm.logs import LogPlace
@@ -123,6 +123,6 @@ def _find_environments_with(context: AppContext, own: str | None, package: str) 
         for environment in context.catalog.environments.values()
         if environment.name != own
         and normalized in map(normal, environment.packages)
-        and availability(context, environment)[0]
+        and check_environment(context, environment)[0]
     )
     return list(islice(having, OFFERS))

@@ -25,7 +25,7 @@ from portal.errors import (
     SlurmUnreachable,
 )
 from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob
-from portal.services.catalog.available import availability
+from portal.services.catalog.available import check_environment
 from portal.services.hashes import hash_token
 from portal.services.identity import preferences
 from portal.services.limits.user_accounts import NO_ACCOUNT
@@ -391,7 +391,9 @@ def _build_apps(
 def offered_environments(context: AppContext, own: str) -> list[Environment]:
     """Return all available environments with a kernel, `own` first."""
     usable = [
-        e for e in context.catalog.environments.values() if e.kernel and availability(context, e)[0]
+        e
+        for e in context.catalog.environments.values()
+        if e.kernel and check_environment(context, e)[0]
     ]
     return sorted(usable, key=lambda item: (item.name != own, item.name))
 

@@ -75,7 +75,7 @@ async def _refuse_reused(context: AppContext, new: NewDirectoryUser) -> None:
     deletion is complete.
     """
     async with context.db.session() as db:
-        before = await lookup.user_of(db, new.username)
+        before = await lookup.load_user(db, new.username)
     if before is None or await context.directory.find(new.username) is not None:
         return  # an existing user: the directory's own error is clearer
     if before.deleted_at is not None:
@@ -112,7 +112,7 @@ async def edit(
     fields = [name for name, value in asdict(changes).items() if value is not None]
     old, new = ({name: getattr(entry, name) for name in fields} for entry in (before, after))
     async with context.db.session() as db:
-        user = await lookup.user_of(db, username)
+        user = await lookup.load_user(db, username)
         if user is not None and memberships.is_same(user, after):
             user.display_name, user.email = after.display_name, after.email
         detail = {"version": after.version, **changed(old, new)}
@@ -150,10 +150,10 @@ async def _build_conflict(context: AppContext, username: str) -> EditConflict:
 
 async def lock(context: AppContext, username: str, by: Actor) -> None:
     """Refuse the user's password until `unlock`. Raises Conflict for oneself, and LastAdmin."""
-    role_changes.not_oneself(by, username, "lock your own account")
+    role_changes.refuse_oneself(by, username, "lock your own account")
     await lookup.fetch_entry(context, username)
     act = context.directory.lock
-    async with role_changes.keeping_one(context, username):
+    async with role_changes.guard_last_admin(context, username):
         await _change_directory(context, by, Action.USER_LOCK, username, lambda: act(username))
     await _record(context, by, Action.USER_LOCK, username)
 
@@ -177,11 +177,11 @@ async def reset_password(context: AppContext, username: str, by: Actor) -> OneTi
         context, by, Action.USER_PASSWORD, username, lambda: act(username)
     )
     async with context.db.session() as db:
-        user = await lookup.user_of(db, username)
+        user = await lookup.load_user(db, username)
         if user is not None:
             for table in (WebSession, HalfLogin):
                 await db.execute(delete(table).where(table.user_id == user.id))
-        await attempts.forgive(db, username)
+        await attempts.delete_failures(db, username)
         detail = {"must_change": password.must_change}
         record(db, Action.USER_PASSWORD, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
@@ -229,6 +229,6 @@ async def _record(
     """Record an event. `forgive` also deletes the account's failed logins."""
     async with context.db.session() as db:
         if forgive:
-            await attempts.forgive(db, target)
+            await attempts.delete_failures(db, target)
         record(db, action, actor=by.actor, target=target, detail=detail, ip=by.ip)
         await db.commit()

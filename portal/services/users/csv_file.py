@@ -71,7 +71,7 @@ Check = Callable[[NewDirectoryUser], Iterable[FieldError]]
 """Returns the errors in a new user by themselves."""
 
 
-def decoded(content: bytes) -> str:
+def decode_file(content: bytes) -> str:
     """Decode the file. Raises InvalidInput for anything but UTF-8."""
     try:
         return content.decode("utf-8")
@@ -158,13 +158,13 @@ def _parse_line(number: int, columns: list[str], cells: list[str], defaults: Def
         return CsvLine(number, username[:64], None, tuple(problems))
     user = NewUser(
         _to_entry(values),
-        login_group=or_default(values.get("login_group"), defaults.login_group),
-        slurm_account=or_default(values.get("slurm_account"), defaults.slurm_account),
+        login_group=resolve_cell(values.get("login_group"), defaults.login_group),
+        slurm_account=resolve_cell(values.get("slurm_account"), defaults.slurm_account),
     )
     return CsvLine(number, username[:64], user)
 
 
-def or_default(cell: str | None, default: str | None) -> str | None:
+def resolve_cell(cell: str | None, default: str | None) -> str | None:
     """Resolve a cell of login_group or slurm_account."""
     return None if cell == NONE else cell or default
 

@@ -52,7 +52,7 @@ async def start(
     if why := able.missing.get(Ability.CREATE):
         raise DirectoryReadOnly(why)
     context.user_imports.check_idle(by)
-    lines = csv_file.read(text, defaults_of(context.settings))
+    lines = csv_file.read(text, get_defaults(context.settings))
     user_import = UserImport(by, dry_run, total=len(lines))
     task = context.user_imports.start(user_import, _run_to_end(context, user_import, lines))
     await asyncio.wait([task], timeout=wait_s)
@@ -74,7 +74,7 @@ async def _run_to_end(context: AppContext, user_import: UserImport, lines: list[
         )
 
 
-def defaults_of(settings: Settings) -> Defaults:
+def get_defaults(settings: Settings) -> Defaults:
     """Return the meaning of empty cells, from the settings."""
     return Defaults(settings.default_login_group, settings.default_slurm_account)
 
@@ -91,7 +91,7 @@ async def run(context: AppContext, user_import: UserImport, lines: list[CsvLine]
 
     names = await user_accounts.list_accounts(context)
     known = replace(
-        await directory_holds(context), accounts=None if names is None else frozenset(names)
+        await load_existing_accounts(context), accounts=None if names is None else frozenset(names)
     )
     checked = await asyncio.to_thread(
         csv_file.check, lines, problems, known, settings.ldap_primary_gid
@@ -112,7 +112,7 @@ async def run(context: AppContext, user_import: UserImport, lines: list[CsvLine]
     user_import.finish(UserImportState.DONE)
 
 
-async def directory_holds(context: AppContext) -> ExistingAccounts:
+async def load_existing_accounts(context: AppContext) -> ExistingAccounts:
     """Load the names and numbers of all users and groups."""
     usernames, uids, groups = set[str](), set[int](), dict[str, int | None]()
     async for entry in context.directory.everyone():

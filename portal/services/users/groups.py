@@ -62,7 +62,7 @@ async def load_details(context: AppContext, name: str) -> GroupDetails:
     if group.groups and context.settings.ldap_nested_groups:
         everyone |= await context.directory.members(name)
     names = await _load_display_names(context, everyone)
-    able = await lookup.capabilities(context)
+    able = await lookup.load_capabilities(context)
     async with context.db.session() as db:
         users = await _load_users(db, everyone)
         managers = await managers_of(db, name)
@@ -187,8 +187,8 @@ async def remove(context: AppContext, name: str, username: str, by: Actor) -> No
     """
     async with AsyncExitStack() as stack:
         if await _makes_admin(context, name, username):
-            role_changes.not_oneself(by, username, "end your own administrator role")
-            await stack.enter_async_context(role_changes.keeping_one(context, username))
+            role_changes.refuse_oneself(by, username, "end your own administrator role")
+            await stack.enter_async_context(role_changes.guard_last_admin(context, username))
         try:
             await context.directory.remove_member(name, username)
         except DirectoryUnfinished as error:
@@ -208,7 +208,7 @@ async def _makes_admin(context: AppContext, name: str, username: str) -> bool:
     if name not in giving and not settings.ldap_nested_groups:
         return False
     async with context.db.session() as db:
-        user = await lookup.user_of(db, username)
+        user = await lookup.load_user(db, username)
     if user is None or user.granted_role is Role.ADMIN:
         return False
     entry = await context.directory.find(username)

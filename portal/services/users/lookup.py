@@ -69,7 +69,7 @@ class UserDetails:
     primary_group: str | None = None
 
 
-def unmanaged(settings: Settings, entry: DirectoryUser) -> str | None:
+def explain_unmanaged(settings: Settings, entry: DirectoryUser) -> str | None:
     """Return why the portal shows a user and does not change them; None for those it manages."""
     if entry.uid is not None and entry.uid < settings.min_uid:
         return (
@@ -86,7 +86,7 @@ def unmanaged(settings: Settings, entry: DirectoryUser) -> str | None:
 
 def check_managed(settings: Settings, entry: DirectoryUser) -> None:
     """Raise Conflict for a user that the portal does not manage."""
-    if why := unmanaged(settings, entry):
+    if why := explain_unmanaged(settings, entry):
         raise Conflict(why)
 
 
@@ -109,7 +109,7 @@ async def _is_ambiguous(context: AppContext, username: str) -> bool:
     return sum(entry.username == username for entry in page.users) > 1
 
 
-async def user_of(db: AsyncSession, username: str) -> User | None:
+async def load_user(db: AsyncSession, username: str) -> User | None:
     """Return the portal's row of a user."""
     return await db.scalar(select(User).where(User.username == username))
 
@@ -120,7 +120,7 @@ async def ensure(db: AsyncSession, settings: Settings, entry: DirectoryUser) -> 
     Runs in the caller's transaction. `entry` must have its groups. Raises Conflict if the row is
     that of another user, who had this name with another uid.
     """
-    user = await user_of(db, entry.username)
+    user = await load_user(db, entry.username)
     if user is None:
         user = User(username=entry.username)
         db.add(user)
@@ -134,18 +134,18 @@ async def ensure(db: AsyncSession, settings: Settings, entry: DirectoryUser) -> 
 async def refresh_after_group_change(context: AppContext, username: str) -> None:
     """Update a user whose groups have just changed, so that the change takes effect at once."""
     async with context.db.session() as db:
-        known = await user_of(db, username) is not None
+        known = await load_user(db, username) is not None
     entry = await context.directory.find(username) if known else None
     if entry is not None:
         async with context.db.session() as db:
-            user = await user_of(db, username)
+            user = await load_user(db, username)
             if user is not None and memberships.is_same(user, entry):
                 await memberships.store_groups_and_role(db, context.settings, user, entry.groups)
                 await db.commit()
     context.notifier.notify(LIMITS)
 
 
-async def capabilities(context: AppContext) -> Capabilities:
+async def load_capabilities(context: AppContext) -> Capabilities:
     """Return what the directory supports; nothing while it does not answer."""
     try:
         return await context.directory.capabilities()
@@ -191,9 +191,9 @@ async def load_details(context: AppContext, username: str) -> UserDetails:
 
 async def _load_row(context: AppContext, username: str) -> UserDetails:
     """Return what the database knows; the fields of the directory are empty."""
-    able = await capabilities(context)
+    able = await load_capabilities(context)
     async with context.db.session() as db:
-        user = await user_of(db, username)
+        user = await load_user(db, username)
         user_id = user.id if user is not None else ""
         managed = select(GroupManager.group_name).where(GroupManager.user_id == user_id)
         factor = select(SecondFactor.user_id).where(

@@ -16,7 +16,7 @@ from portal.directory.contract import Ability, DirectoryUser
 from portal.models import AccountState, HomeState, HomeTask
 from portal.services.identity import home_directories, memberships, roles
 from portal.services.limits import user_accounts
-from portal.services.limits.allowances import allowance
+from portal.services.limits.allowances import load_allowance
 from portal.services.limits.limit_rules import Allowance
 from portal.services.users import lookup
 from portal.services.users.lookup import UserDetails
@@ -102,7 +102,7 @@ def _check_row(details: UserDetails) -> Check | None:
 
 
 def _check_entry(settings: Settings, details: UserDetails, entry: DirectoryUser) -> Check | None:
-    if why := lookup.unmanaged(settings, entry):
+    if why := lookup.explain_unmanaged(settings, entry):
         return _no(why)
     if details.user is not None and not memberships.is_same(details.user, entry):
         return _no("The UID in the directory has changed. Confirm it first.")
@@ -135,7 +135,7 @@ def login_groups(settings: Settings) -> tuple[str, ...]:
 async def _check_session(context: AppContext, details: UserDetails, login: Check) -> Check:
     if not await context.accounting.is_recent():
         return _unknown("Slurm's accounting doesn't answer.")
-    allowed = await allowance(context, details.username)
+    allowed = await load_allowance(context, details.username)
     check = check_accounts(context, details.username, allowed)
     if check.answer is ReadinessState.NO or login.answer is ReadinessState.YES:
         return check

@@ -1,7 +1,7 @@
 """Granted roles, group managers, and the guarantee that at least one administrator is left.
 
-Every action that might remove the last administrator goes through `keeping_one`. It serializes such
-actions, asks the directory whether another administrator can log in, and refuses if none can.
+Every action that might remove the last administrator goes through `guard_last_admin`. It serializes
+such actions, asks the directory whether another administrator can log in, and refuses if none can.
 Actions on the database alone check once more inside their transaction, after `hold`, so that with
 two portal processes the second sees what the first has done.
 """
@@ -38,14 +38,14 @@ Able = frozenset[str] | None
 
 
 @asynccontextmanager
-async def keeping_one(context: AppContext, username: str) -> AsyncIterator[Able]:
+async def guard_last_admin(context: AppContext, username: str) -> AsyncIterator[Able]:
     """Guard an action that may remove an administrator. Raises LastAdmin unless another is left.
 
     Does nothing for users who are not administrators. Not reentrant.
     """
     async with context.admin_changes:
         async with context.db.session() as db:
-            user = await lookup.user_of(db, username)
+            user = await lookup.load_user(db, username)
         able: Able = None
         if user is not None and is_active_admin(user):
             able = await _find_able_admin(context, user)
@@ -120,7 +120,7 @@ async def _find_able_admin(context: AppContext, user: User) -> Able:
     return frozenset()
 
 
-def not_oneself(by: Actor, username: str, words: str) -> None:
+def refuse_oneself(by: Actor, username: str, words: str) -> None:
     """Raise Conflict for actions users may not take on themselves. `words` end "You can't …"."""
     if isinstance(by.actor, User) and by.actor.username == username:
         raise errors.Conflict(f"You can't {words}. Another administrator can do this.")
@@ -138,15 +138,15 @@ async def grant(context: AppContext, username: str, role: Role | None, by: Actor
     await ensure(context, username)
     if role is not None:
         await _refresh_if_not_admitted(context, username)
-    async with keeping_one(context, username) as able, context.db.session() as db:
+    async with guard_last_admin(context, username) as able, context.db.session() as db:
         await lock_admins(db)
-        user = await row_of(db, username)
+        user = await load_row(db, username)
         if role is not None and not roles.is_admitted(user):
             raise errors.Conflict(NO_USE.format(name=username))
         before, granted = user.role, user.granted_role
         role_then = roles.effective(user.directory_role, role)
         if before is Role.ADMIN and role_then is not Role.ADMIN:
-            not_oneself(by, username, "remove your own administrator role")
+            refuse_oneself(by, username, "remove your own administrator role")
             await check(db, user, able)
         now = utcnow() if role is not None else None
         user.granted_role, user.granted_at = role, now
@@ -162,7 +162,7 @@ async def grant(context: AppContext, username: str, role: Role | None, by: Actor
 async def _refresh_if_not_admitted(context: AppContext, username: str) -> None:
     """Refresh the groups of a user who is not admitted: they may have been added to one."""
     async with context.db.session() as db:
-        admitted = roles.is_admitted(await row_of(db, username))
+        admitted = roles.is_admitted(await load_row(db, username))
     if not admitted and context.directory.finds:
         await lookup.refresh_after_group_change(context, username)
 
@@ -180,7 +180,7 @@ async def add_manager(context: AppContext, group: str, username: str, by: Actor)
     if context.directory.finds and await context.directory.group(group) is None:
         raise errors.NotFound(f"There is no group {group[:64]} in the directory.")
     async with context.db.session() as db:
-        user = await row_of(db, username)
+        user = await load_row(db, username)
         if await db.get(GroupManager, (group, user.id)) is not None:
             return
         db.add(GroupManager(group_name=group, user_id=user.id, created_by=by.name))
@@ -192,7 +192,7 @@ async def add_manager(context: AppContext, group: str, username: str, by: Actor)
 async def remove_manager(context: AppContext, group: str, username: str, by: Actor) -> None:
     """Undo `add_manager`. Does nothing for a user who does not manage the group."""
     async with context.db.session() as db:
-        user = await row_of(db, username)
+        user = await load_row(db, username)
         manager = await db.get(GroupManager, (group, user.id))
         if manager is None:
             return
@@ -211,7 +211,7 @@ async def ensure(context: AppContext, username: str) -> None:
     Raises NotFound, Conflict for users that the portal does not manage.
     """
     async with context.db.session() as db:
-        if await lookup.user_of(db, username) is not None:
+        if await lookup.load_user(db, username) is not None:
             return
     entry = await lookup.fetch_entry(context, username)
     async with context.db.session() as db:
@@ -219,7 +219,7 @@ async def ensure(context: AppContext, username: str) -> None:
         await db.commit()
 
 
-async def row_of(db: AsyncSession, username: str) -> User:
+async def load_row(db: AsyncSession, username: str) -> User:
     """Return the row of a user, read again. Raises NotFound, Conflict for a deleted one."""
     query = select(User).where(User.username == username)
     user = await db.scalar(query.execution_options(populate_existing=True))

@@ -155,7 +155,7 @@ async def test_the_last_one_stays(here: Portal, carol: Browser, bob: Browser) ->
     await directory.lock("bob")
     try:
         with pytest.raises(LastAdmin):
-            async with role_changes.keeping_one(here.context, "carol"):
+            async with role_changes.guard_last_admin(here.context, "carol"):
                 raise AssertionError("entered")
         disable = await bob.post(f"{USERS}/carol/disable", {"jobs": "leave"})
         assert (disable.status, disable.slug) == (409, "last-admin")
@@ -168,9 +168,9 @@ async def test_the_last_one_stays(here: Portal, carol: Browser, bob: Browser) ->
         assert (out.status, out.slug) == (409, "last-admin")
     finally:
         await directory.unlock("bob")
-    async with role_changes.keeping_one(here.context, "carol"):
+    async with role_changes.guard_last_admin(here.context, "carol"):
         pass
-    async with role_changes.keeping_one(here.context, "alice"):
+    async with role_changes.guard_last_admin(here.context, "alice"):
         pass
 
 
@@ -204,7 +204,7 @@ async def test_two_portals_on_one_database(here: Portal, carol: Browser, bob: Br
         async with database.session() as db:
             await role_changes.lock_admins(db)
             entered.set()
-            user = await role_changes.row_of(db, username)
+            user = await role_changes.load_row(db, username)
             try:
                 await role_changes.check(db, user, None)
             except LastAdmin:

@@ -20,7 +20,7 @@ from sqlalchemy import select, update
 
 from portal.db import utcnow
 from portal.models import AuditEvent, JobState, Session, Tensorboard, User, Wanted, new_id
-from portal.services.sessions.extending import Extension, extend, offered
+from portal.services.sessions.extending import Extension, compute_extension, extend
 from spawner.errors import JobNotFound, Rejected, SlurmError, Unreachable
 from spawner.slurm.model import (
     ClusterInfo,
@@ -212,11 +212,11 @@ def test_what_the_site_allows(
         "state": JobState.RUNNING, "wanted": Wanted.RUN, "resources": {"partition": "cpu"},
         "started_at": START, "expires_at": START + timedelta(minutes=LIMIT), **row,
     }  # fmt: skip
-    found = offered(Session(**shown), site, CLUSTER)
+    found = compute_extension(Session(**shown), site, CLUSTER)
     assert found.minutes == minutes
     assert (words is None) if found.reason is None else (words or "?") in found.reason
     if not settings and not row:
-        assert offered(Session(**shown), site, None) == Extension(240)
+        assert compute_extension(Session(**shown), site, None) == Extension(240)
 
 
 # --- extending ------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def checked(text: str, known: ExistingAccounts | None = None) -> list[CsvLine]:
 
 def refusal(text: str | bytes) -> str:
     with pytest.raises(InvalidInput) as caught:
-        csv_file.read(csv_file.decoded(text) if isinstance(text, bytes) else text)
+        csv_file.read(csv_file.decode_file(text) if isinstance(text, bytes) else text)
     (error,) = caught.value.errors
     assert error.field == "csv"
     return error.message
@@ -47,7 +47,7 @@ class TestReading:
         comma = 'username,surname,groups,uid\nada,"Love, Lace",a;b,2001\n'
         semicolon = '\ufeffUsername;Surname;Groups;UID\r\n\r\nada;Love, Lace;"a;b";2001\r\n'
         for text in (comma, semicolon):
-            (line,) = csv_file.read(csv_file.decoded(text.encode()))
+            (line,) = csv_file.read(csv_file.decode_file(text.encode()))
             assert line.user is not None
             user = line.user.entry
             assert (user.surname, user.uid) == ("Love, Lace", 2001)

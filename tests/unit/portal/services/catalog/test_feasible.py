@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from portal.services.catalog.feasible import impossible, no_gpu_anywhere, where_it_fits
+from portal.services.catalog.feasible import choose_partition, find_impossible, has_no_gpus
 from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
 
 GPU_NODE: dict[str, Any] = {
@@ -47,7 +47,7 @@ CLUSTER = ClusterInfo(
     ],
 )
 def test_what_some_node_could_run_is_let_through(wanted: Resources) -> None:
-    assert impossible(wanted, CLUSTER) == []
+    assert find_impossible(wanted, CLUSTER) == []
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_what_some_node_could_run_is_let_through(wanted: Resources) -> None:
     ],
 )
 def test_what_no_node_has_names_the_field(wanted: Resources, field: str, words: str) -> None:
-    (error,) = impossible(wanted, CLUSTER)
+    (error,) = find_impossible(wanted, CLUSTER)
     assert error.field == f"resources.{field}"
     assert words in error.message
 
 
 def test_without_figures_nothing_is_refused() -> None:
-    assert impossible(Resources(partition="nope", gpus=99), None) == []
+    assert find_impossible(Resources(partition="nope", gpus=99), None) == []
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_without_figures_nothing_is_refused() -> None:
 def test_what_its_partition_could_never_run_goes_to_one_that_could(
     wanted: Resources, partition: str
 ) -> None:
-    assert where_it_fits(wanted, CLUSTER).partition == partition
-    assert where_it_fits(wanted, None) == wanted
+    assert choose_partition(wanted, CLUSTER).partition == partition
+    assert choose_partition(wanted, None) == wanted
 
 
 def test_no_gpu_is_only_claimed_for_a_known_cluster() -> None:
     without = replace(CLUSTER, nodes=CLUSTER.nodes[2:])
-    assert no_gpu_anywhere(without)
-    assert not no_gpu_anywhere(CLUSTER)
-    assert not no_gpu_anywhere(None)
-    assert not no_gpu_anywhere(replace(CLUSTER, nodes=()))
+    assert has_no_gpus(without)
+    assert not has_no_gpus(CLUSTER)
+    assert not has_no_gpus(None)
+    assert not has_no_gpus(replace(CLUSTER, nodes=()))

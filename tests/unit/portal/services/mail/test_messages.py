@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from portal.config.mail import one_address
 from portal.models import BatchJob, Job, Session
 from portal.services.mail import texts as letter_words
-from portal.services.mail.messages import Envelope, MailItem, MailKind, letter, trial, warn_at
+from portal.services.mail.messages import (
+    Envelope,
+    MailItem,
+    MailKind,
+    render_message,
+    render_test_message,
+    warn_at,
+)
 from portal.services.mail.texts import BilingualText
 from spawner.slurm.model import Outcome
 
@@ -56,7 +63,7 @@ def test_mail_has_what_happened_and_a_link() -> None:
     failed = job(
         outcome=Outcome.FAILED, reason="It left with code 1.", suggestion="Look at its log."
     )
-    found = received(letter(TO, [MailItem(MailKind.JOB_ENDED, failed)]))
+    found = received(render_message(TO, [MailItem(MailKind.JOB_ENDED, failed)]))
     assert (found["Subject"], found["To"]) == ("Job train has failed", "ann@hpc.example")
     assert (found["From"], found["Message-ID"]) == (
         "Portal <portal@hpc.example>", "<id-1@hpc.example>",
@@ -90,7 +97,7 @@ def test_mail_has_what_happened_and_a_link() -> None:
     ],
 )
 def test_each_event_has_a_headline_of_its_own(events: MailItem, subject: str) -> None:
-    assert received(letter(TO, [events]))["Subject"] == subject
+    assert received(render_message(TO, [events]))["Subject"] == subject
 
 
 def test_several_things_come_in_one_letter_the_most_urgent_first() -> None:
@@ -99,7 +106,7 @@ def test_several_things_come_in_one_letter_the_most_urgent_first() -> None:
         MailItem(MailKind.JOB_ENDED, job("bad", outcome=Outcome.OUT_OF_MEMORY)),
         MailItem(MailKind.TIME_SHORT, session()),
     ]
-    found = received(letter(TO, events))
+    found = received(render_message(TO, events))
     assert found["Subject"] == "Session main ends in 14 minutes and 31 more"
     text = text_of(found)
     assert text.index("main") < text.index("Job bad ran out of memory") < text.index("Job j0 ")
@@ -120,7 +127,7 @@ def test_a_letter_is_in_the_readers_language_with_slurms_reasons_too() -> None:
         MailItem(MailKind.JOB_ENDED, late),
         MailItem(MailKind.TIME_SHORT, session(expires_at=ends)),
     ]
-    found = received(letter(IN_CHINESE, events))
+    found = received(render_message(IN_CHINESE, events))
     assert found["Subject"] == "会话 main 将在 14 分钟后结束，另有 1 项"
     assert found["Content-Language"] == "zh-CN"
     text = text_of(found)
@@ -138,10 +145,10 @@ def test_every_letter_has_no_word_of_english_in_chinese(kind: MailKind) -> None:
     """Except for names and addresses."""
     for outcome in Outcome:
         for one in (job(outcome=outcome, expires_at=NOW + timedelta(minutes=7)), session()):
-            found = received(letter(IN_CHINESE, [MailItem(kind, one)] * 22))
+            found = received(render_message(IN_CHINESE, [MailItem(kind, one)] * 22))
             expected = str(found["Subject"]) + re.sub(r"https://\S+", "", text_of(found))
             assert set(re.findall(r"[A-Za-z]+\d*", expected)) <= {"train", "main", "node01", "UTC"}
-    subject = str(received(trial(IN_CHINESE))["Subject"])
+    subject = str(received(render_test_message(IN_CHINESE))["Subject"])
     assert subject == "来自 Data Scientist Portal 的测试邮件"
 
 
@@ -167,7 +174,7 @@ def test_both_languages_have_the_same_gaps() -> None:
 def test_a_name_stays_a_name(name: str) -> None:
     """It adds no header, and no control characters for terminals or mail programs."""
     bad = job(name, outcome=Outcome.FAILED, reason=f"no\r\n\r\n{name}")
-    sent = letter(TO, [MailItem(MailKind.JOB_ENDED, bad)])
+    sent = render_message(TO, [MailItem(MailKind.JOB_ENDED, bad)])
     found = received(sent)
     assert found["Bcc"] is None
     assert [key for key in found.keys() if key not in sent] == []  # noqa: SIM118 - headers repeat
@@ -194,14 +201,14 @@ def test_a_name_stays_a_name(name: str) -> None:
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     to = Envelope("id-1", TO.sender, address, TO.public_url, NOW)
     with pytest.raises(ValueError):
-        trial(to)
+        render_test_message(to)
 
 
 @given(st.text('ab@.,:;<>()[]\\"= \t?é', max_size=12))
 def test_whatever_the_directory_has_is_an_address_or_none(address: str) -> None:
     to = Envelope("id-1", TO.sender, address, TO.public_url, NOW)
     with suppress(ValueError):
-        assert trial(to)["To"].addresses[0].domain
+        assert render_test_message(to)["To"].addresses[0].domain
 
 
 def test_time_is_short_later_for_what_is_short_itself() -> None:

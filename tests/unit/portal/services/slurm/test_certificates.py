@@ -14,7 +14,7 @@ from portal.context import AppContext
 from portal.errors import InvalidInput, Unavailable
 from portal.models import Session, Tensorboard
 from portal.node_ca import open_ca
-from portal.services.sessions.servers import url_of
+from portal.services.sessions.servers import build_url
 from portal.services.slurm import certificates
 from spawner.jupyterhub.internal_client import InternalResponse
 from spawner.jupyterhub.spawner import build_server_url
@@ -91,16 +91,16 @@ def test_a_row_with_a_name_is_never_spoken_to_in_the_clear(tmp_path: Path) -> No
 def test_the_hub_looks_at_a_plain_server_and_at_itself_for_one_that_proves_its_name() -> None:
     plain = Session(id="s", target_host="10.77.0.11", target_port=40123)
     proven = Session(id="s", target_host="10.77.0.11", target_port=40123, tls_name=NAME)
-    assert url_of(plain) == "http://10.77.0.11:40123"
-    assert url_of(proven) == "https://10.77.0.11:40123"
+    assert build_url(plain) == "http://10.77.0.11:40123"
+    assert build_url(proven) == "https://10.77.0.11:40123"
     assert (
-        build_server_url(InternalResponse(200, {"url": url_of(plain)}), HUB)
+        build_server_url(InternalResponse(200, {"url": build_url(plain)}), HUB)
         == "http://10.77.0.11:40123"
     )
     assert (
-        build_server_url(InternalResponse(200, {"url": url_of(proven)}), HUB)
+        build_server_url(InternalResponse(200, {"url": build_url(proven)}), HUB)
         == "http://127.0.0.1:8081"
     )
-    for status, url in ((404, url_of(proven)), (200, "https://10.77.0.11"), (200, "ftp://x:1")):
+    for status, url in ((404, build_url(proven)), (200, "https://10.77.0.11"), (200, "ftp://x:1")):
         with pytest.raises(SpawnException):
             build_server_url(InternalResponse(status, {"url": url}), HUB)
