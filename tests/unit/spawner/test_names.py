@@ -7,14 +7,16 @@ import pytest
 from cluster.config import description
 from deploy import home_directory
 from spawner import names, request_id
-from spawner.jupyterhub import plugin
+from spawner.jupyterhub import authenticator, internal_client
 from spawner.launcher import program
 
 
 def test_programs_that_stand_alone_have_the_same_patterns() -> None:
-    assert home_directory.USERNAME == names.USERNAME == plugin.USERNAME == description.USERNAME
+    assert (
+        home_directory.USERNAME == names.USERNAME == authenticator.USERNAME == description.USERNAME
+    )
     assert program.UUID == names.UUID
-    assert program.REQUEST == request_id.SHAPE == plugin.REQUEST_ID
+    assert program.REQUEST == request_id.SHAPE == internal_client.REQUEST_ID
 
 
 @pytest.mark.parametrize("name", ["a", "a1", "big-run", "a" * 30])

@@ -18,7 +18,7 @@ async def test_both_copies_of_a_session_have_a_valid_secret(
     slapd: Slapd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slurm may have accepted both; the one that claims the session may be either."""
-    monkeypatch.setattr(launch, "availability", lambda *_: (True, None))
+    monkeypatch.setattr(launch, "check_environment", lambda *_: (True, None))
     async with extending(slapd, tmp_path) as portal:
         context = portal.job_portal.context
         async with context.db.session() as db:
