@@ -252,7 +252,7 @@ def _record_error(app: FastAPI, error: PortalError) -> None:
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Run the portal's work while it is the leader."""
     election: LeaderElection = app.state.leader
-    async with election.taken(partial(run_work, app)):
+    async with election.run(partial(run_work, app)):
         yield
 
 

@@ -19,7 +19,7 @@ from portal.metrics import Metrics
 log = structlog.get_logger(__name__)
 
 RETRY_S = 1.0
-Work = Callable[[], AbstractAsyncContextManager[None]]
+LeaderWork = Callable[[], AbstractAsyncContextManager[None]]
 
 
 class LeaderElection:
@@ -47,22 +47,22 @@ class LeaderElection:
         return self._lock.name if self._lock else None
 
     @asynccontextmanager
-    async def taken(self, work: Work) -> AsyncIterator[None]:
-        """Run the election for the application's lifespan. `work` is entered while this portal
-        leads.
+    async def run(self, open_work: LeaderWork) -> AsyncIterator[None]:
+        """Run the election for the application's lifespan. The context of `open_work` is entered
+        while this portal leads.
         """
         if not self.shared:
-            async with work():
+            async with open_work():
                 self._start_leading()
                 yield
             return
         async with LeaderLock(self._settings.database, self._settings.address) as self._lock:
-            begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             task = asyncio.create_task(
-                self._run_election(self._lock, work, begun), name="leader election"
+                self._run_election(self._lock, open_work, started), name="leader election"
             )
             try:
-                either: set[asyncio.Future[Any]] = {task, begun}
+                either: set[asyncio.Future[Any]] = {task, started}
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
                 if task.done():
                     task.result()  # raises the error that prevented the start
@@ -72,9 +72,9 @@ class LeaderElection:
                 with suppress(asyncio.CancelledError):
                     await task
 
-    async def leader(self) -> str | None:
+    async def find_leader(self) -> str | None:
         """Return the address of another portal, if that one leads."""
-        leader = await self._lock.leader() if self._lock else None
+        leader = await self._lock.find_leader() if self._lock else None
         return None if leader == self._settings.address else leader
 
     async def block_unless_leader(self) -> None:
@@ -88,23 +88,23 @@ class LeaderElection:
             await _wait_forever()
 
     async def _run_election(
-        self, lock: LeaderLock, work: Work, begun: asyncio.Future[None]
+        self, lock: LeaderLock, open_work: LeaderWork, started: asyncio.Future[None]
     ) -> NoReturn:
         """Lead whenever this portal gets the lock.
 
         An error of the first start is raised; later ones are logged, and the lock goes to the next
         portal.
         """
-        leads = await lock.take(wait=False)
+        leads = await lock.acquire(wait=False)
         while True:
             self._lost.clear()
             if not leads:
-                _mark_done(begun)
+                _mark_done(started)
             try:
-                leads = leads or await lock.take(wait=True)
-                await self._run_as_leader(lock, work, begun)
+                leads = leads or await lock.acquire(wait=True)
+                await self._run_as_leader(lock, open_work, started)
             except Exception as error:
-                if not begun.done():
+                if not started.done():
                     raise
                 log.warning("can't lead now", exc_info=error)
             finally:
@@ -117,11 +117,11 @@ class LeaderElection:
                 await asyncio.sleep(RETRY_S)
 
     async def _run_as_leader(
-        self, lock: LeaderLock, work: Work, begun: asyncio.Future[None]
+        self, lock: LeaderLock, open_work: LeaderWork, started: asyncio.Future[None]
     ) -> None:
-        async with work():
+        async with open_work():
             self._start_leading()
-            _mark_done(begun)
+            _mark_done(started)
             await self._wait_until_lost(lock)
             await self._stop_leading()
 
@@ -135,7 +135,7 @@ class LeaderElection:
         lock is lost.
         """
         waiting = {
-            asyncio.create_task(lock.until_lost()),
+            asyncio.create_task(lock.wait_until_lost()),
             asyncio.create_task(self._lost.wait()),
         }
         try:
@@ -156,9 +156,9 @@ class LeaderElection:
             await asyncio.wait(set(self.requests))
 
 
-def _mark_done(begun: asyncio.Future[None]) -> None:
-    if not begun.done():
-        begun.set_result(None)
+def _mark_done(started: asyncio.Future[None]) -> None:
+    if not started.done():
+        started.set_result(None)
 
 
 async def _wait_forever() -> NoReturn:

@@ -66,7 +66,7 @@ class LeaderForwardMiddleware:
         body = _Body(receive, scope["headers"])
         until = time.monotonic() + WAIT_S
         while not self.election.leads.is_set():
-            leader = await self.election.leader() if hops < MAX_HOPS else None
+            leader = await self.election.find_leader() if hops < MAX_HOPS else None
             if leader is not None and await self._forward(leader, hops, scope, body, send):
                 return
             left = until - time.monotonic()
@@ -74,7 +74,7 @@ class LeaderForwardMiddleware:
                 await _refuse(scope, receive, send)
                 return
             await _wait_within(min(RETRY_S, left), self.election.leads.wait())
-        await self._answer_here(scope, body.again, send)
+        await self._answer_here(scope, body.receive_again, send)
 
     def _restore_request(self, scope: Scope) -> tuple[Scope, int]:
         """Return the request as the forwarding portal received it, and the number of portals it has
@@ -100,7 +100,7 @@ class LeaderForwardMiddleware:
         task = asyncio.current_task()
         begun = False
 
-        async def watch(message: Any) -> None:
+        async def note_and_send(message: Any) -> None:
             nonlocal begun
             begun = True
             await send(message)
@@ -109,7 +109,7 @@ class LeaderForwardMiddleware:
             raise RuntimeError("a request is always a task's")
         self.election.requests.add(task)
         try:
-            await self.app(scope, receive, watch)
+            await self.app(scope, receive, note_and_send)
         except asyncio.CancelledError:
             if self.election.leads.is_set() or begun:
                 raise
@@ -128,7 +128,7 @@ class LeaderForwardMiddleware:
         Return whether the request was sent, and therefore answered, successfully or not.
         """
         sending = self._send_to_leader(leader, hops, scope, body, send)
-        return await run_until(sending, body.disconnected()) is not False
+        return await run_until(sending, body.wait_for_disconnect()) is not False
 
     async def _send_to_leader(
         self, leader: str, hops: int, scope: Scope, body: "_Body", send: Send
@@ -144,7 +144,7 @@ class LeaderForwardMiddleware:
                 begun = True
                 await self._copy_response(answer, send)
         except NOT_SENT as error:
-            log.info("the leader can't be reached", leader=leader, cause=str(error)[:300])
+            log.info("the leader doesn't answer", leader=leader, cause=str(error)[:300])
             return False
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             log.warning("the leader's answer broke off", leader=leader, cause=str(error)[:300])
@@ -165,7 +165,7 @@ class LeaderForwardMiddleware:
             *((name.decode(), value) for name, value in own.items()),
         ]
         return await send_request(
-            client, scope["method"], url, headers, body.pieces() if body.there else None
+            client, scope["method"], url, headers, body.iterate() if body.has_content else None
         )
 
     async def _copy_response(self, answer: aiohttp.ClientResponse, send: Send) -> None:
@@ -208,37 +208,39 @@ class _Body:
 
     def __init__(self, receive: Receive, headers: Headers) -> None:
         self.receive = receive
-        self.there = any(name in {b"content-length", b"transfer-encoding"} for name, _ in headers)
-        self._read, self._left = asyncio.Event(), asyncio.Event()
+        self.has_content = any(
+            name in {b"content-length", b"transfer-encoding"} for name, _ in headers
+        )
+        self._read, self._disconnected = asyncio.Event(), asyncio.Event()
         self._empty: Any = None
-        if not self.there:
+        if not self.has_content:
             self._read.set()
 
-    async def pieces(self) -> AsyncIterator[bytes]:
+    async def iterate(self) -> AsyncIterator[bytes]:
         has_more = True
         while has_more:
             message = await self.receive()
             if message["type"] == "http.disconnect":
-                self._left.set()
+                self._disconnected.set()
                 break
             yield message.get("body", b"")
             has_more = message.get("more_body", False)
         self._read.set()
 
-    async def disconnected(self) -> None:
+    async def wait_for_disconnect(self) -> None:
         """Return when the client has disconnected."""
         await self._read.wait()
-        while not self._left.is_set():
+        while not self._disconnected.is_set():
             message = await self.receive()
             if message["type"] == "http.disconnect":
-                self._left.set()
+                self._disconnected.set()
             else:
                 self._empty = message
 
-    async def again(self) -> Any:
+    async def receive_again(self) -> Any:
         """Return the next message for a local answer.
 
-        An empty body that `disconnected` has consumed is returned again.
+        An empty body that `wait_for_disconnect` has consumed is returned again.
         """
         message, self._empty = self._empty, None
         return await self.receive() if message is None else message

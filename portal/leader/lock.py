@@ -78,7 +78,7 @@ class LeaderLock:
         if self._query_connection is not None:
             await self._query_connection.close()
 
-    async def take(self, *, wait: bool) -> bool:
+    async def acquire(self, *, wait: bool) -> bool:
         """Return whether this portal leads from now on; with `wait`, wait until it does.
 
         Connections that a former leader still has open in the database are ended first. Raises
@@ -96,7 +96,7 @@ class LeaderLock:
         await self._holding.execute(_END_OTHERS, {"kind": AT_WORK, "mine": self.name})
         return True
 
-    async def until_lost(self) -> None:
+    async def wait_until_lost(self) -> None:
         """Return when the connection that holds the lock has ended."""
         if self._holding is None:
             return
@@ -107,7 +107,7 @@ class LeaderLock:
             log.warning("the connection that leads has ended", cause=_to_text(error))
 
     async def release(self) -> None:
-        """Release the lock for another portal; it can be taken again."""
+        """Release the lock for another portal; it can be acquired again."""
         holding, self._holding = self._holding, None
         if holding is not None:
             await holding.close()
@@ -119,7 +119,7 @@ class LeaderLock:
         pid = self._holding.info.backend_pid
         return await self._query(_MINE, pid=pid) is not None
 
-    async def leader(self) -> str | None:
+    async def find_leader(self) -> str | None:
         """Return the leader's address; None while there is no leader, or the database does not
         answer.
         """

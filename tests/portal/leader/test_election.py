@@ -244,14 +244,14 @@ class TestLock:
             LeaderLock(postgresql_url, "a:1") as first,
             LeaderLock(postgresql_url, "b:1") as second,
         ):
-            assert await first.take(wait=False)
-            assert not await second.take(wait=False)
-            assert await second.leader() == "a:1"
+            assert await first.acquire(wait=False)
+            assert not await second.acquire(wait=False)
+            assert await second.find_leader() == "a:1"
             assert (await first.is_held(), await second.is_held()) == (True, False)
-            waiting = asyncio.create_task(second.take(wait=True))
+            waiting = asyncio.create_task(second.acquire(wait=True))
             await first.release()
             assert await waiting
-            assert await first.leader() == "b:1"
+            assert await first.find_leader() == "b:1"
             assert not await first.is_held()
 
     async def test_a_successor_ends_what_the_one_before_has_open(
@@ -262,13 +262,13 @@ class TestLock:
             LeaderLock(postgresql_url, "a:1") as first,
             LeaderLock(postgresql_url, "b:1") as second,
         ):
-            assert await first.take(wait=False)
+            assert await first.acquire(wait=False)
             left = await psycopg.AsyncConnection.connect(url, application_name=first.name)
             own = await psycopg.AsyncConnection.connect(url, application_name=second.name)
             other = await psycopg.AsyncConnection.connect(url, application_name="psql")
             await left.execute("CREATE TABLE half_done (id int)")
             await first.release()
-            assert await second.take(wait=True)
+            assert await second.acquire(wait=True)
             with pytest.raises(psycopg.OperationalError):
                 await left.commit()
             for stays in (own, other):
@@ -278,17 +278,17 @@ class TestLock:
 
     async def test_giving_up_waiting_leaves_no_one_in_the_queue(self, postgresql_url: str) -> None:
         async with LeaderLock(postgresql_url, "a:1") as first:
-            assert await first.take(wait=False)
+            assert await first.acquire(wait=False)
             async with LeaderLock(postgresql_url, "b:1") as second:
-                waiting = asyncio.create_task(second.take(wait=True))
+                waiting = asyncio.create_task(second.acquire(wait=True))
                 await asyncio.sleep(0)
                 waiting.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await waiting
             await first.release()
             async with LeaderLock(postgresql_url, "c:1") as third:
-                assert await third.take(wait=False)
-                assert await third.leader() == "c:1"
+                assert await third.acquire(wait=False)
+                assert await third.find_leader() == "c:1"
 
     async def test_leader_address_of_another_database_role_is_ignored(
         self, postgresql_url: str, postgres: PostgreSql
@@ -305,8 +305,8 @@ class TestLock:
         )
         await stranger.execute("SELECT pg_advisory_lock(%s, %s)", (CLASS, OBJECT))
         async with LeaderLock(postgresql_url, "a:1") as first:
-            assert not await first.take(wait=False)
-            assert await first.leader() is None
+            assert not await first.acquire(wait=False)
+            assert await first.find_leader() is None
             await stranger.close()
-            assert await first.take(wait=True)
-            assert await first.leader() == "a:1"
+            assert await first.acquire(wait=True)
+            assert await first.find_leader() == "a:1"

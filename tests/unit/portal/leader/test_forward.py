@@ -23,7 +23,7 @@ class Asked(SimpleNamespace):
     def __init__(self) -> None:
         super().__init__(leads=asyncio.Event(), requests=set(), wanted=0)
 
-    async def leader(self) -> str | None:
+    async def find_leader(self) -> str | None:
         self.wanted += 1
         return "127.0.0.1:1"  # nothing listens there
 
@@ -31,8 +31,8 @@ class Asked(SimpleNamespace):
 class Next(Asked):
     """The election state of the next leader: the leader is unreachable, then this portal leads."""
 
-    async def leader(self) -> str | None:
-        address = await super().leader()
+    async def find_leader(self) -> str | None:
+        address = await super().find_leader()
         if self.wanted == 1:
             return address
         self.leads.set()
