@@ -277,7 +277,7 @@ async def take_user_import_passwords(
     the import.
     """
     response.headers["Cache-Control"] = NO_STORE
-    passwords = context.user_imports.passwords(import_id, by)
+    passwords = context.user_imports.take_passwords(import_id, by)
     return FirstPasswords(items=[FirstPassword.model_validate(password) for password in passwords])
 
 

@@ -22,7 +22,7 @@ from portal.api.file_answer import (
 from portal.api.file_schemas import EntryOut, Path, RootName, entry_out
 from portal.api.files import PathQuery, Root, folder_of
 from portal.services.files import listing
-from portal.services.files.roots import FileLocation, checked, explaining
+from portal.services.files.roots import FileLocation, check_path, converting_errors
 from portal.web.dependencies import ContextDep, CurrentIdentity, FilesUser, still_open
 from spawner.launcher.file_names import from_text
 from spawner.launcher.file_pool import archive_pieces, file_pieces
@@ -192,7 +192,7 @@ async def _stream_file(
 ) -> Streamed:
     async with AsyncExitStack() as stack:
         channel = await stack.enter_async_context(context.files.stream(username, location.root))
-        with explaining():
+        with converting_errors():
             opened = await context.files.pool(location.root).open(channel, location.parameters)
         etag = f'"{opened.version}"'
         part = parse_range(request.headers, opened.size_bytes, etag, opened.modified_at)
@@ -226,7 +226,7 @@ async def download_archive(
     """
     files = context.files
     location = await files.resolve(user.username, root, path)
-    names = [from_text(checked(text, "name")) for text in name]
+    names = [from_text(check_path(text, "name")) for text in name]
     shown = name[0] if len(name) == 1 else location.name
     if not names and path:
         names = [from_text(location.name)]
@@ -236,7 +236,7 @@ async def download_archive(
     async with AsyncExitStack() as stack:
         channel = await stack.enter_async_context(files.stream(user.username, location.root))
         pieces = archive_pieces(channel, location.parameters, names, archive)
-        with explaining():
+        with converting_errors():
             first = await anext(pieces, b"")
         resources = stack.pop_all()
     allowed = partial(still_open, context, who)

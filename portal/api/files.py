@@ -46,7 +46,7 @@ async def file_roots(user: FilesUser, context: ContextDep) -> RootsOut:
     """Return the storage locations, with free space and quota where they are known."""
     files = context.files
     operations.tidy_later(files, user.username)
-    states = await files.states(user.username)
+    states = await files.list_states(user.username)
     return RootsOut(
         items=[root_out(state) for state in states],
         trash_days=files.settings.file_trash_days,
@@ -61,7 +61,9 @@ async def file_space(user: FilesUser, context: ContextDep) -> SpaceOut:
     """Return the space in each storage location, and the usage of the caller's quota, where
     known.
     """
-    return SpaceOut(items=[room_out(state) for state in await context.files.states(user.username)])
+    return SpaceOut(
+        items=[room_out(state) for state in await context.files.list_states(user.username)]
+    )
 
 
 @router.get("/files/where")

@@ -114,7 +114,7 @@ async def forward(request: Request, context: ContextDep, board_id: str, ticket: 
         return granted[0] is not None and granted[1] is not None
 
     away = _respond_away(request, language, home, framed_by)
-    turn = context.tensorboard_queue.turn(login.user_id, board.id)
+    turn = context.tensorboard_queue.wait_turn(login.user_id, board.id)
     return Forwarded(context.tensorboard_http, exchange, away, context.metrics, allowed, turn)
 
 

@@ -102,7 +102,7 @@ class Reconciler:
     async def round(self, now: datetime) -> None:
         """Process all rows that may need work, once."""
         await self._write_stale()
-        due = await self._pending.next(now)
+        due = await self._pending.next_batch(now)
         for at in range(0, len(due), ROWS_PER_TRANSACTION):
             if at:
                 await asyncio.sleep(PAUSE.total_seconds())
@@ -137,7 +137,7 @@ class Reconciler:
     async def _process_rows(self, ids: list[str], now: datetime) -> None:
         """Write Slurm's state to these rows, and start the tasks that they need."""
         rows = await self._observe(ids, now)
-        self._pending.gone(set(ids) - {row.id for row in rows})
+        self._pending.discard(set(ids) - {row.id for row in rows})
         for row in rows:
             self._act_on_job(row, now)
             settled, quiet = self._row_sync.is_settled(row), self._row_sync.is_quiet(row, now)

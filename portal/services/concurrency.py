@@ -72,7 +72,7 @@ class RequestQueue:
         self._users: Counter[tuple[str, str]] = Counter()
 
     @asynccontextmanager
-    async def turn(self, user_id: str, thing_id: str) -> AsyncIterator[None]:
+    async def wait_turn(self, user_id: str, thing_id: str) -> AsyncIterator[None]:
         """Wait until this request may run. Raises TooManyRequests."""
         key = (user_id, thing_id)
         with self._limit.hold(*key), self._semaphore(key) as semaphore:

@@ -41,7 +41,7 @@ class IdempotentRequest:
         text = json.dumps(request, sort_keys=True, default=str)
         return cls(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), key)
 
-    async def earlier(self, context: AppContext, kind: type[Row], user: User) -> Row | None:
+    async def find_earlier(self, context: AppContext, kind: type[Row], user: User) -> Row | None:
         """Return the row that this key has created for this user, or None. Raises Conflict if it
         was created by a different request.
         """
@@ -54,18 +54,19 @@ class IdempotentRequest:
             raise Conflict(KEY_REUSED)
         return row
 
-    async def settled(
+    async def find_settled(
         self, context: AppContext, kind: type[Row], user: User, within_s: float | None = None
     ) -> Row | None:
         """Return the row that this key has created for this user after its submission is over, or
-        None if there is none or it was refused. Raises the refusal, and Conflict like `earlier`.
+        None if there is none or it was refused. Raises the refusal, and Conflict as
+        `find_earlier`.
 
         The row is read again after the wait: a row that was read just before a refusal deleted
         it must not be returned.
         """
         seen = None
         while (
-            earlier := await self.earlier(context, kind, user)
+            earlier := await self.find_earlier(context, kind, user)
         ) is not None and earlier.id != seen:
             seen = earlier.id
             if (submission := context.submitting.get(seen)) is not None:
@@ -86,14 +87,14 @@ class IdempotentRequest:
         `create` raises LimitReached or IntegrityError if the same request was faster: its row is
         returned. If that was refused, it has released the key, and `create` is called again.
         """
-        if (earlier := await self.settled(context, kind, user, within_s)) is not None:
+        if (earlier := await self.find_settled(context, kind, user, within_s)) is not None:
             return earlier
         tries = MAX_TRIES
         while True:
             try:
                 return await create()
             except (LimitReached, IntegrityError) as error:
-                if (earlier := await self.settled(context, kind, user, within_s)) is not None:
+                if (earlier := await self.find_settled(context, kind, user, within_s)) is not None:
                     return earlier
                 tries -= 1
                 if isinstance(error, LimitReached) or not tries:

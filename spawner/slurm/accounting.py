@@ -17,7 +17,7 @@ from pathlib import Path
 from spawner.errors import Unreachable
 from spawner.launcher.program import is_unreachable  # defined there: see client.py
 from spawner.slurm import parse_accounting as parse
-from spawner.slurm.client import Slurm, parsed
+from spawner.slurm.client import Slurm, run_parser
 from spawner.slurm.parse_accounting import (
     AssociationKey,
     AssociationValues,
@@ -49,14 +49,14 @@ class Accounting(Slurm):
         config = await self.config()
         tres = await self._query(["sacctmgr", "-nP", "show", "tres", "format=type,name"])
         qos = await self._query(["sacctmgr", "-nP", "show", "qos", "format=name"])
-        return await parsed(lambda: parse.parse_facts(config, tres, qos))
+        return await run_parser(lambda: parse.parse_facts(config, tres, qos))
 
     async def associations(self, cluster: str) -> dict[AssociationKey, AssociationValues]:
         """Return all associations: 5,000 take a quarter of a second."""
         fields = f"format={parse.ASSOCIATION_FIELDS}"
         command = ["sacctmgr", "-nP", "show", "assoc", f"cluster={cluster}", fields]
         text = await self._query(command, timeout_s=READ_S)
-        return await parsed(lambda: parse.parse_associations(text))
+        return await run_parser(lambda: parse.parse_associations(text))
 
     async def default_accounts(self) -> dict[str, str]:
         """Return each user's default account."""
@@ -67,7 +67,7 @@ class Accounting(Slurm):
         """Return the current usage of running jobs, as slurmctld counts it against its limits."""
         command = ["scontrol", "show", "assoc_mgr", "flags=assoc"]
         text = await self._query(command, timeout_s=READ_S)
-        return await parsed(lambda: parse.parse_in_use(text))
+        return await run_parser(lambda: parse.parse_in_use(text))
 
     async def job_times(self, start: datetime, end: datetime) -> list[JobTime]:
         """Return every job that existed between these times, with each of its runs."""
@@ -77,7 +77,7 @@ class Accounting(Slurm):
             f"--endtime={_to_utc(end)}",
         ]  # fmt: skip
         text = await self._query(command, timeout_s=READ_S)
-        return await parsed(lambda: parse.parse_job_times(text))
+        return await run_parser(lambda: parse.parse_job_times(text))
 
     async def update(self, lines: Sequence[str]) -> str:
         """Send lines to sacctmgr, where a refused line does not stop the others.

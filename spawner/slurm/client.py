@@ -104,7 +104,7 @@ class Slurm:
         arguments = ["squeue", "--noheader", "--all", "--states=all", "--sort=t,-p"]
         environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
         text = await self._query(arguments, environment)
-        return await parsed(lambda: self._squeue.jobs(text, mark))
+        return await run_parser(lambda: self._squeue.jobs(text, mark))
 
     async def find(self, *job_ids: int) -> list[JobInfo]:
         """Return the jobs that have these ids now: for an array one per task; empty if none."""
@@ -123,7 +123,7 @@ class Slurm:
             if "Invalid job id" in error.stderr:
                 return []
             raise
-        return await parsed(lambda: parse.Squeue().jobs(text, mark))
+        return await run_parser(lambda: parse.Squeue().jobs(text, mark))
 
     async def accounting(
         self,
@@ -151,7 +151,7 @@ class Slurm:
                 return []
             arguments.append("--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)))
         text = await self._query(arguments)
-        return await parsed(lambda: parse.parse_sacct(text, mark))
+        return await run_parser(lambda: parse.parse_sacct(text, mark))
 
     async def backlog(self) -> int:
         """Return how many messages slurmctld has yet to deliver to slurmdbd."""
@@ -182,7 +182,7 @@ class Slurm:
     async def started_at(self) -> datetime | None:
         """Return when slurmctld started; None if the configuration doesn't show it."""
         match = _BOOT_TIME.search(await self.config())
-        return await parsed(lambda: parse.moment(match[1])) if match else None
+        return await run_parser(lambda: parse.moment(match[1])) if match else None
 
     async def usage(self, since: Mapping[int, datetime]) -> list[JobUsage]:
         """Return accounting's data on usage of these jobs; an array's id stands for its tasks.
@@ -197,17 +197,17 @@ class Slurm:
             "--jobs=" + ",".join(str(job_id) for job_id in sorted(since)),
         ]  # fmt: skip
         text = await self._query(arguments)
-        return await parsed(lambda: parse_usage.parse_usage(text, since))
+        return await run_parser(lambda: parse_usage.parse_usage(text, since))
 
     async def nodes(self) -> tuple[NodeInfo, ...]:
         """Return every node, with its GPUs by type."""
         text = await self._query(["scontrol", "--all", "--details", "--oneliner", "show", "node"])
-        return await parsed(lambda: parse_nodes.parse_nodes(text))
+        return await run_parser(lambda: parse_nodes.parse_nodes(text))
 
     async def partitions(self) -> tuple[PartitionInfo, ...]:
         """Return every partition, including hidden ones."""
         text = await self._query(["scontrol", "--all", "--oneliner", "show", "partition"])
-        return await parsed(lambda: parse_nodes.parse_partitions(text))
+        return await run_parser(lambda: parse_nodes.parse_partitions(text))
 
     async def cluster(self) -> ClusterInfo:
         """Return nodes and partitions, by two commands."""
@@ -232,9 +232,9 @@ class Slurm:
     async def reservations(self) -> tuple[ReservationInfo, ...]:
         """Return every reservation, including future ones."""
         text = await self._query(["scontrol", "--all", "--oneliner", "show", "reservation"])
-        return await parsed(lambda: parse_bounds.parse_reservations(text))
+        return await run_parser(lambda: parse_bounds.parse_reservations(text))
 
-    async def walls(self, job: JobInfo) -> tuple[WallLimit, ...]:
+    async def find_wall_limits(self, job: JobInfo) -> tuple[WallLimit, ...]:
         """Return the limits on the time of a job of this user, account, QOS and partition.
 
         They are those that slurmctld holds; empty if there is no limit.
@@ -243,8 +243,8 @@ class Slurm:
         flags += [f"accounts={job.account}"] if job.account else []
         flags += [f"qos={job.qos}"] if job.qos else []
         text = await self._query(["scontrol", "--oneliner", "show", "assoc_mgr", *flags])
-        return await parsed(
-            lambda: parse_bounds.parse_walls(
+        return await run_parser(
+            lambda: parse_bounds.parse_wall_limits(
                 text, user=job.user, account=job.account, qos=job.qos, partition=job.partition
             )
         )
@@ -409,7 +409,7 @@ def to_error(stderr: str) -> Rejected | Unreachable:
     return Rejected(why.code, why.text, why.suggestion, stderr)
 
 
-async def parsed(parser: Callable[[], _T]) -> _T:
+async def run_parser(parser: Callable[[], _T]) -> _T:
     """Run a parser in a thread: 25,000 jobs take 0.2 s, during which the portal must respond."""
     try:
         return await asyncio.to_thread(parser)

@@ -102,12 +102,14 @@ class JobTracker:
         job = self.by_id.get(job_id) if job_id is not None else None
         return job if job and job.uuid is None and job.user == user else None
 
-    def records(self, key: PortalJobKey, job_id: int | None, external: bool) -> tuple[JobInfo, ...]:
+    def list_records(
+        self, key: PortalJobKey, job_id: int | None, external: bool
+    ) -> tuple[JobInfo, ...]:
         """Return all records in squeue's last answer for a job: its copies and tasks."""
         other = self._find_external(key[1], job_id) if external else None
-        return self.copies(key, job_id) or ((other,) if other else ())
+        return self.list_copies(key, job_id) or ((other,) if other else ())
 
-    def copies(self, key: PortalJobKey, job_id: int | None) -> tuple[JobInfo, ...]:
+    def list_copies(self, key: PortalJobKey, job_id: int | None) -> tuple[JobInfo, ...]:
         """Return all records in squeue for this UUID and user, or for an external array's id."""
         if records := self._portal_records.get(key):
             return tuple(records.values())
@@ -269,7 +271,7 @@ class JobTracker:
             self._count_answer(missing, now)
         return True
 
-    def interrupt(self) -> None:
+    def note_outage(self) -> None:
         """Note that squeue has not answered: answers without a job count from zero again."""
         for missing in self._missing.values():
             missing.unseen_since, missing.answers = None, 0
@@ -336,7 +338,7 @@ class JobTracker:
             key: missing for key, missing in self._missing.items() if missing.next_lookup_at <= now
         }
 
-    def unconfirmed(
+    def list_unconfirmed(
         self, lookups: Mapping[PortalJobKey, MissingJob], now: datetime
     ) -> list[PortalJobKey]:
         """Return the jobs that squeue has lacked for long enough to be forgotten, if they did not
@@ -359,7 +361,7 @@ class JobTracker:
         found: Sequence[JobInfo],
         now: datetime,
     ) -> set[PortalJobKey]:
-        """Return which of these `unconfirmed` jobs slurmctld has certainly forgotten.
+        """Return which of these `list_unconfirmed` jobs slurmctld has certainly forgotten.
 
         `min_job_age` is how long slurmctld keeps ended jobs, and `found` its answer to a question
         about these jobs by their ids, which it may have given to others.

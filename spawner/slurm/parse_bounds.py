@@ -44,7 +44,7 @@ def _split_names(text: str) -> tuple[str, ...]:
     return tuple(name for name in text.split(",") if name and name != "(null)")
 
 
-def parse_walls(
+def parse_wall_limits(
     text: str, *, user: str, account: str | None, qos: str | None, partition: str | None
 ) -> tuple[WallLimit, ...]:
     """Parse the time limits of one job from the output of `scontrol -o show assoc_mgr`.

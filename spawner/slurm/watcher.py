@@ -165,18 +165,18 @@ class Watcher:
         """
         return self.stale_since is None and self._tracker.is_lost_by_slurmctld((uuid, user))
 
-    def copies(self, uuid: str, user: str, job_id: int | None) -> tuple[JobInfo, ...]:
+    def list_copies(self, uuid: str, user: str, job_id: int | None) -> tuple[JobInfo, ...]:
         """Return all records in squeue under this id and user.
 
         These are an array's tasks or, after a crash of slurmctld, a job that was submitted twice.
         """
-        return self._tracker.copies((uuid, user), job_id)
+        return self._tracker.list_copies((uuid, user), job_id)
 
-    def records(
+    def list_records(
         self, uuid: str, user: str, job_id: int | None, external: bool
     ) -> tuple[JobInfo, ...]:
         """Return all records in squeue's last answer for a job: its copies and tasks."""
-        return self._tracker.records((uuid, user), job_id, external)
+        return self._tracker.list_records((uuid, user), job_id, external)
 
     def take_changed(self) -> set[JobRef]:
         """Return what changed in squeue since the last call, for a single reader.
@@ -341,7 +341,7 @@ class Watcher:
 
     def _mark_stale(self, why: str) -> None:
         self.trouble, self.answers_since = why, None
-        self._tracker.interrupt()
+        self._tracker.note_outage()
         if self.stale_since is None:
             self.stale_since = self.at or self._now()
             self._notify()
@@ -388,7 +388,7 @@ class Watcher:
         """Return the jobs that slurmctld has certainly forgotten, after asking it for them once
         more by their ids.
         """
-        keys = self._tracker.unconfirmed(lookups, self._now())
+        keys = self._tracker.list_unconfirmed(lookups, self._now())
         if not keys:
             return set()
         ids = {job_id for key in keys if (job_id := lookups[key].job_id) is not None}

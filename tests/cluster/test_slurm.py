@@ -172,7 +172,7 @@ async def test_what_bounds_a_jobs_time_though_not_the_portals_changes(
         assert (ahead.nodes, ahead.maintenance, ahead.users) == (job.nodes, True, ("root",))
 
         async def bounded() -> bool:
-            return WallLimit(90, "account", job.account or "") in await slurm.walls(job)
+            return WallLimit(90, "account", job.account or "") in await slurm.find_wall_limits(job)
 
         await until(bounded)
         await slurm.set_time_limit(job_id, 5 * 24 * 60)

@@ -233,7 +233,7 @@ async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) ->
     await slurm.ask("version", slurm.version())
     await slurm.ask("clusters", slurm.accounting_answers())
     await slurm.ask("admin_level", slurm.admin_level("portal"))
-    await slurm.ask("assoc_mgr", slurm.walls(asked))
+    await slurm.ask("assoc_mgr", slurm.find_wall_limits(asked))
     await slurm.ask("config", slurm.facts())
     await slurm.ask("associations", slurm.associations(CLUSTER))
     await slurm.ask("default_accounts", slurm.default_accounts())

@@ -12,7 +12,7 @@ from portal import errors
 from portal.errors import FieldError, invalid_input
 from portal.errors import files as file_errors
 from portal.services.files import previews
-from portal.services.files.roots import FileAccess, FileLocation, checked, explaining
+from portal.services.files.roots import FileAccess, FileLocation, check_path, converting_errors
 from spawner.launcher.file_answers import Entry, FolderListing, Piece
 from spawner.launcher.file_names import from_text
 from spawner.launcher.file_pool import file_pieces
@@ -63,14 +63,14 @@ async def listing(
 ) -> Listing:
     """List a page of a folder. Raises FileNotThere, FileDenied, NotAFolder and InvalidInput."""
     after = read_cursor(request) if request.cursor else None
-    with explaining():
+    with converting_errors():
         page = await files.pool(location.root).list_folder(
             username, location.parameters, sort=request.sort, descending=request.descending,
             folders_first=request.folders_first, hidden=request.hidden,
-            filter=from_text(checked(request.text, "filter")), prefix=request.prefix,
+            filter=from_text(check_path(request.text, "filter")), prefix=request.prefix,
             limit=request.limit, after=after,
         )  # fmt: skip
-    real = await files.below(username, page.real_path)
+    real = await files.find_location(username, page.real_path)
     here = real and (real.root, real.path) == (location.root, location.path)
     return Listing(location, page, cursor_of(request, page), None if here else real)
 
@@ -109,12 +109,12 @@ async def names(files: FileAccess, username: str, location: FileLocation) -> lis
 
 
 async def entry(files: FileAccess, username: str, location: FileLocation) -> Entry:
-    with explaining():
+    with converting_errors():
         return await files.pool(location.root).describe(username, location.parameters)
 
 
 async def beginning(files: FileAccess, username: str, location: FileLocation, limit: int) -> Piece:
-    with explaining():
+    with converting_errors():
         return await files.pool(location.root).peek(username, location.parameters, 0, limit)
 
 
@@ -144,7 +144,7 @@ async def text(
         raise errors.TooLarge(f"Only files up to {MAX_TEXT_BYTES >> 10} KiB can be edited here.")
     data = piece.data
     while len(data) < piece.size_bytes:
-        with explaining():
+        with converting_errors():
             rest = await files.pool(location.root).peek(
                 username, location.parameters, len(data), PREVIEW_BYTES
             )
@@ -173,7 +173,7 @@ async def save_text(
         raise invalid_input([FieldError("text", message)]) from error
     if len(data) > MAX_TEXT_BYTES:
         raise errors.TooLarge(f"Only files up to {MAX_TEXT_BYTES >> 10} KiB can be edited here.")
-    with explaining():
+    with converting_errors():
         return await files.pool(location.root).save(username, location.parameters, data, version)
 
 

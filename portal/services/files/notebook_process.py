@@ -39,7 +39,7 @@ class NotebookParser:
         `read` is called when it is this request's turn, so that waiting files are not kept in
         memory. Raises TooManyRequests.
         """
-        async with self._queue.turn(username, "preview"):
+        async with self._queue.wait_turn(username, "preview"):
             data = await read()
             async with self._running:
                 output = await _run_parser(data)

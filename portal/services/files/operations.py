@@ -16,7 +16,7 @@ from portal.db import Database
 from portal.errors import FieldError, PortalError, invalid_input
 from portal.models import User
 from portal.services.audit.audit import Action, record
-from portal.services.files.roots import FileAccess, FileLocation, explaining
+from portal.services.files.roots import FileAccess, FileLocation, converting_errors
 from spawner.launcher.file_answers import Deleted, Entry
 from spawner.launcher.file_names import from_text
 
@@ -46,7 +46,7 @@ class FileOutcome:
 async def make_folder(
     files: FileAccess, username: str, location: FileLocation, *, parents: bool
 ) -> Entry:
-    with explaining():
+    with converting_errors():
         return await files.pool(location.root).change(
             username, "make_folder", location.parameters, parents=parents
         )
@@ -56,7 +56,7 @@ async def move(
     files: FileAccess, username: str, location: FileLocation, to: FileLocation, *, overwrite: bool
 ) -> Entry:
     """Move an entry. Raises FileExists, OtherFilesystem and other errors of the system."""
-    with explaining():
+    with converting_errors():
         return await files.pool(location.root).change(
             username, "move", location.parameters, to_root=to.root_path, to_path=from_text(to.path),
             overwrite=overwrite,
@@ -78,7 +78,7 @@ async def _delete_one(
 ) -> FileOutcome:
     trash_id = str(uuid4())
     try:
-        with explaining():
+        with converting_errors():
             while not await files.pool(location.root).delete(
                 username,
                 location.parameters,
@@ -132,7 +132,7 @@ async def trash(
     """Return deleted items below a root, or only those that had the path `of`, newest first, and
     whether the list is complete.
     """
-    with explaining():
+    with converting_errors():
         return await files.pool(root.root).list_trash(username, root.root_path, of)
 
 
@@ -155,7 +155,7 @@ async def _restore_one(
 ) -> FileOutcome:
     renamed = {"to_path": from_text(to.path)} if to else {}
     try:
-        with explaining():
+        with converting_errors():
             entry = await files.pool(root.root).change(
                 username, "restore", root.parameters, trash_id=trash_id, **renamed
             )
@@ -171,7 +171,7 @@ async def empty_trash(
     another call.
     """
     deadline = time.monotonic() + WITHIN_S
-    with explaining():
+    with converting_errors():
         while not await files.pool(root.root).empty_trash(
             username, root.root_path, ids, 0, AT_ONCE_S
         ):
@@ -197,7 +197,7 @@ async def tidy(files: FileAccess, username: str) -> None:
     files.tidied[username] = now
     settings = files.settings
     try:
-        with explaining():
+        with converting_errors():
             older_s = int(settings.file_upload_days * DAY_S)
             await files.first_pool.clean_uploads(username, older_s)
             for root in settings.file_roots:
@@ -210,7 +210,7 @@ async def _tidy_trash(files: FileAccess, username: str, root: FileRoot) -> None:
     root_path = await files.root_path_of(username, root)
     older_s = int(files.settings.file_trash_days * DAY_S)
     try:
-        with explaining():
+        with converting_errors():
             for _ in range(TIDY_TURNS):
                 if await files.pool(root.name).empty_trash(
                     username, root_path, None, older_s, TIDY_S

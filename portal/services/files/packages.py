@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from portal.errors import Conflict, NotFound
 from portal.errors.files import FileNotThere
 from portal.services.files import operations
-from portal.services.files.roots import FileAccess, FileLocation, explaining
+from portal.services.files.roots import FileAccess, FileLocation, converting_errors
 from spawner.catalog.environment import Environment
 from spawner.launcher.file_answers import Deleted, Package
 from spawner.launcher.folders import PACKAGES_FOLDER
@@ -93,7 +93,7 @@ async def _remove_files(
     files: FileAccess, username: str, site: FileLocation, name: str, above: int
 ) -> None:
     deadline = time.monotonic() + operations.WITHIN_S
-    with explaining():
+    with converting_errors():
         while not await files.pool(site.root).remove_package(
             username, site.parameters, name, above, operations.AT_ONCE_S
         ):
@@ -125,7 +125,7 @@ async def _list_packages(
     files: FileAccess, username: str, environment: Environment, location: FileLocation
 ) -> tuple[list[Package], bool]:
     below = _to_site(environment, location)
-    with explaining():
+    with converting_errors():
         return await files.pool(location.root).packages(
             username, below.parameters, _get_layout(environment)
         )
@@ -139,7 +139,7 @@ def _to_site(environment: Environment, location: FileLocation) -> FileLocation:
 
 async def _check_exists(files: FileAccess, username: str, location: FileLocation) -> bool:
     try:
-        with explaining():
+        with converting_errors():
             await files.pool(location.root).describe(username, location.parameters)
     except FileNotThere:
         return False
@@ -156,7 +156,7 @@ async def _find_folder(files: FileAccess, username: str, environment: Environmen
     """Return the environment's folder below the home; the launcher pool is the home's own if the
     home is one of the site's roots.
     """
-    with explaining():
+    with converting_errors():
         home = (await files.first_pool.info(username)).home
     root = await _find_home_root(files, username, home) or files.settings.file_roots[0].name
     return FileLocation(root, home, f"{PACKAGES_FOLDER}/{environment.name}")

@@ -92,12 +92,12 @@ class FileAccess:
         match = next((r for r in self.settings.file_roots if r.name == root), None)
         if match is None:
             raise invalid_input([FieldError("root", NO_ROOT)])
-        checked(path)
+        check_path(path)
         return FileLocation(root, await self.root_path_of(username, match), path)
 
     async def root_path_of(self, username: str, root: FileRoot) -> str:
         """Return a root's absolute path for a user."""
-        with explaining():
+        with converting_errors():
             home = (await self.first_pool.info(username)).home
         path = root.path.replace("{username}", username)
         return home.rstrip("/") + path[1:] if path.startswith("~") else path
@@ -106,18 +106,18 @@ class FileAccess:
         """Return the location of an absolute path, or of one that begins with ~: the innermost
         root. Raises InvalidInput if it is below no root.
         """
-        with explaining():
+        with converting_errors():
             home = (await self.first_pool.info(username)).home
-        checked(path)
+        check_path(path)
         if path == "~" or path.startswith("~/"):
             path = home.rstrip("/") + path[1:]
-        location = await self.below(username, path)
+        location = await self.find_location(username, path)
         if location is None:
             text = "This path is outside the available locations."
             raise invalid_input([FieldError("path", text)])
         return location
 
-    async def below(self, username: str, path: str) -> FileLocation | None:
+    async def find_location(self, username: str, path: str) -> FileLocation | None:
         """Return the location of an absolute path, None if it is below no root."""
         path = path.rstrip("/")
         best: FileLocation | None = None
@@ -129,14 +129,14 @@ class FileAccess:
                 best = FileLocation(root.name, root_path, path[len(start) + 1 :])
         return best
 
-    async def states(self, username: str) -> list[RootState]:
+    async def list_states(self, username: str) -> list[RootState]:
         roots = self.settings.file_roots
-        return await asyncio.gather(*(self.state(username, root) for root in roots))
+        return await asyncio.gather(*(self.load_state(username, root) for root in roots))
 
-    async def state(self, username: str, root: FileRoot) -> RootState:
+    async def load_state(self, username: str, root: FileRoot) -> RootState:
         root_path = await self.root_path_of(username, root)
         try:
-            with explaining():
+            with converting_errors():
                 room = await self.pool(root.name).room(username, root_path)
         except PortalError as error:
             return RootState(root, root_path, None, None, error.detail)
@@ -151,7 +151,7 @@ class FileAccess:
         if now - asked_at < QUOTA_KEPT_S:
             return result
         result = await quota.run_quota_command(
-            filled(command, username, from_text(room.real_path)), QUOTA_S
+            fill_command(command, username, from_text(room.real_path)), QUOTA_S
         )
         self._quotas[key] = (time.monotonic(), result)
         return result
@@ -159,18 +159,18 @@ class FileAccess:
     @asynccontextmanager
     async def stream(self, username: str, root: str) -> AsyncIterator[Channel]:
         """Provide a launcher for one download."""
-        with explaining():
+        with converting_errors():
             async with self.pool(root).stream(username) as channel:
                 yield channel
 
 
-def filled(command: Sequence[str], username: str, path: str) -> list[str]:
+def fill_command(command: Sequence[str], username: str, path: str) -> list[str]:
     """Fill the user and folder into the operator's command."""
     values = {"{username}": username, "{path}": path}
     return [values.get(part, part) for part in command]
 
 
-def checked(path: str, field: str = "path") -> str:
+def check_path(path: str, field: str = "path") -> str:
     """Check a path's text and return it; all other checks are the launcher's. Raises
     InvalidInput.
     """
@@ -184,7 +184,7 @@ def checked(path: str, field: str = "path") -> str:
 
 
 @contextmanager
-def explaining() -> Iterator[None]:
+def converting_errors() -> Iterator[None]:
     """Convert the launcher's errors to errors of the request."""
     try:
         yield

@@ -1,6 +1,6 @@
 """Search for files by name below a folder, by the user's files program."""
 
-from portal.services.files.roots import FileAccess, FileLocation, checked, explaining
+from portal.services.files.roots import FileAccess, FileLocation, check_path, converting_errors
 from spawner.launcher.file_answers import FileMatches
 from spawner.launcher.file_names import from_text
 
@@ -14,9 +14,9 @@ async def search(
 
     Raises FileNotThere, FileDenied, NotAFolder, InvalidInput and TooManyRequests.
     """
-    words = from_text(checked(text, "q"))
-    async with files.searches.turn(username, location.root):
-        with explaining():
+    words = from_text(check_path(text, "q"))
+    async with files.searches.wait_turn(username, location.root):
+        with converting_errors():
             return await files.pool(location.root).search(
                 username, location.parameters, words, WITHIN_S
             )

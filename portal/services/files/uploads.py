@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 from portal.errors import NotFound
 from portal.errors import files as file_errors
-from portal.services.files.roots import FileAccess, FileLocation, explaining
+from portal.services.files.roots import FileAccess, FileLocation, converting_errors
 from spawner.launcher.file_answers import Entry, UploadInfo
 
 CHUNK_BYTES = 8 << 20
@@ -47,20 +47,20 @@ async def start_upload(
     """Start an upload. Raises FileExists, NoSpace and other errors that are known before data is
     sent.
     """
-    with explaining():
+    with converting_errors():
         return await files.first_pool.begin_upload(
             username, location.parameters, str(uuid4()), size, overwrite=overwrite
         )
 
 
 async def load_upload(files: FileAccess, username: str, upload_id: str) -> UploadInfo:
-    with explaining():
+    with converting_errors():
         return await files.first_pool.upload(username, checked_id(upload_id))
 
 
 async def list_uploads(files: FileAccess, username: str) -> list[UploadInfo]:
     """Return the unfinished uploads, newest first."""
-    with explaining():
+    with converting_errors():
         states = await files.first_pool.uploads(username)
     return sorted(states, key=lambda upload: upload.created_at, reverse=True)
 
@@ -90,7 +90,7 @@ async def receive(
 async def _write_piece(
     files: FileAccess, username: str, upload_id: str, offset: int, piece: bytes
 ) -> int:
-    with explaining():
+    with converting_errors():
         return await files.first_pool.write_upload(username, upload_id, offset, piece)
 
 
@@ -102,7 +102,7 @@ async def finish(files: FileAccess, username: str, upload_id: str, sha256: str |
     deadline = time.monotonic() + FINISH_WITHIN_S
     with _lock_upload(files, username, upload_id):
         while True:
-            with explaining():
+            with converting_errors():
                 result = await files.first_pool.finish_upload(username, upload_id, sha256, HASH_S)
             if not isinstance(result, int):
                 checksum, entry = result
@@ -113,7 +113,7 @@ async def finish(files: FileAccess, username: str, upload_id: str, sha256: str |
 
 async def drop(files: FileAccess, username: str, upload_id: str) -> None:
     upload_id = checked_id(upload_id)
-    with _lock_upload(files, username, upload_id), explaining():
+    with _lock_upload(files, username, upload_id), converting_errors():
         await files.first_pool.drop_upload(username, upload_id)
 
 

@@ -123,7 +123,7 @@ async def _raise_slurm_limit(
     """
     try:
         bounds = [
-            *map(_to_bound, await context.slurm.walls(info)),
+            *map(_to_bound, await context.slurm.find_wall_limits(info)),
             *_list_reservation_bounds(info, await context.slurm.reservations(), utcnow()),
         ]
         limit = (await find_job(context, session, info.job_id)).time_limit_minutes

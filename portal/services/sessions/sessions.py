@@ -244,7 +244,7 @@ async def _insert(
                 await db.commit()
             except IntegrityError as error:
                 await db.rollback()
-                twin = await idempotent.earlier(context, Session, user)
+                twin = await idempotent.find_earlier(context, Session, user)
                 text = await _explain_name_in_use(context, user, given)
                 if twin is not None or text is None:
                     raise

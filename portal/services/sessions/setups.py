@@ -128,7 +128,7 @@ async def start(
     changed or deleted since. Raises like `sessions.create`.
     """
     idempotent = IdempotentRequest.of({"setup": setup_id}, key)
-    if (earlier := await idempotent.settled(context, Session, user)) is not None:
+    if (earlier := await idempotent.find_settled(context, Session, user)) is not None:
         return earlier
     setup = await get(context, user, setup_id)
     session = await sessions.create(

@@ -71,7 +71,7 @@ class PendingRows:
     def __len__(self) -> int:
         return len(self._versions)
 
-    async def next(self, now: datetime) -> list[str]:
+    async def next_batch(self, now: datetime) -> list[str]:
         """Return the IDs of the rows to process in this round."""
         self._changed |= dict.fromkeys(self._find_changed())
         await self._find_written(now)
@@ -83,7 +83,7 @@ class PendingRows:
         """Record that a row has been processed. `settled`: there will never be an action for it;
         `quiet`: not before something changes.
         """
-        self.gone([row.id])
+        self.discard([row.id])
         self._versions[row.id] = row.version
         if settled:
             return
@@ -94,7 +94,7 @@ class PendingRows:
         if isinstance(row, BatchJob) and row.external and row.job_id is not None:
             self._external[row.job_id] = row.id
 
-    def gone(self, ids: Iterable[str]) -> None:
+    def discard(self, ids: Iterable[str]) -> None:
         """Record that nothing is due for these rows (any longer)."""
         for row_id in ids:
             for due in (self._written, self._active, self._changed, self._remaining):
@@ -103,7 +103,7 @@ class PendingRows:
 
     def set_aside(self, row_id: str, version: int) -> None:
         """Record that a row in this version can't be processed."""
-        self.gone([row_id])
+        self.discard([row_id])
         self._versions[row_id] = version
 
     def _find_changed(self) -> Iterator[str]:
@@ -115,7 +115,7 @@ class PendingRows:
             if isinstance(name, int):
                 if name in self._external:
                     yield self._external[name]
-            elif name[0] in self._versions or any(map(_is_alive, watcher.copies(*name, None))):
+            elif name[0] in self._versions or any(map(_is_alive, watcher.list_copies(*name, None))):
                 yield name[0]
 
     async def _find_written(self, now: datetime) -> None:

@@ -121,7 +121,7 @@ class RowSync:
 
     def _find_shown(self, row: Job) -> list[JobInfo]:
         """Return what squeue currently shows of a row."""
-        shown = self._context.watcher.records(
+        shown = self._context.watcher.list_records(
             row.id, row.user.username, row.job_id, lifecycle.is_external(row)
         )
         return [info for info in shown if lifecycle.is_ours(row, info)]
@@ -185,7 +185,7 @@ class RowSync:
 
     def _find_copies(self, job: BatchJob) -> list[JobInfo]:
         """Return what squeue shows of a batch job, including extra jobs of its row."""
-        copies = self._context.watcher.copies(job.id, job.user.username, job.job_id)
+        copies = self._context.watcher.list_copies(job.id, job.user.username, job.job_id)
         return [info for info in copies if lifecycle.is_ours(job, info)]
 
     def find_end(self, job: BatchJob) -> JobInfo | None:

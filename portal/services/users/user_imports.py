@@ -139,7 +139,7 @@ class UserImports:
             )
         return user_import
 
-    def passwords(self, import_id: str, by: Actor) -> list[Secret]:
+    def take_passwords(self, import_id: str, by: Actor) -> list[Secret]:
         """Return the one-time passwords, once, to the administrator who started the import.
 
         Raises NotFound, Conflict while it is running, and Gone the second time.

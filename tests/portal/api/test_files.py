@@ -111,7 +111,7 @@ async def test_searches_of_a_user_wait_for_each_other(file_portal: FilePortal) -
     finished = asyncio.Event()
 
     async def search() -> None:
-        async with file_portal.files.searches.turn("alice", "home"):
+        async with file_portal.files.searches.wait_turn("alice", "home"):
             await finished.wait()
 
     async with asyncio.TaskGroup() as group:

@@ -53,7 +53,7 @@ class LongSlurm(FakeSlurm):
     given_again: bool = False
     """True if every job id now belongs to another user's job, which no poll has seen yet."""
 
-    async def walls(self, job: JobInfo) -> tuple[WallLimit, ...]:
+    async def find_wall_limits(self, job: JobInfo) -> tuple[WallLimit, ...]:
         self._there()
         await asyncio.sleep(0.05)  # a command takes time, in which other requests arrive
         return self.wall_limits

@@ -38,7 +38,7 @@ def poll(
         if tracker.find(KEY, job_id, external) is None:
             tracker.request_lookup(KEY, job_id, since, now, external=external)
         lookups = tracker.due_lookups(now)
-        keys = tracker.unconfirmed(lookups, now)
+        keys = tracker.list_unconfirmed(lookups, now)
         forgotten = tracker.select_forgotten(keys, min_job_age, found, now)
         answered_at = now + lookup_time
         tracker.apply_accounting(lookups, recorded, answered_at, current=False, forgotten=forgotten)
@@ -98,7 +98,7 @@ def test_an_outage_before_the_answers_does_not_delay_them() -> None:
     tracker = JobTracker()
     see(tracker)
     poll(tracker, AGAIN, 9 * SECOND)
-    tracker.interrupt()
+    tracker.note_outage()
     again = AGAIN + timedelta(minutes=2)
     at = poll(tracker, again, 30 * SECOND)
     assert at is not None
@@ -166,7 +166,7 @@ def test_answers_count_only_without_an_outage_between_them() -> None:
     for minute in range(3):
         start = NOW + timedelta(minutes=minute)
         assert poll(tracker, start, 9 * SECOND) is None
-        tracker.interrupt()
+        tracker.note_outage()
 
 
 def test_answers_from_before_the_submission_do_not_count() -> None:

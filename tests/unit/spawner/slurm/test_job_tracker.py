@@ -45,17 +45,17 @@ class TestLedger:
         assert tracker.take_changed() == set()
         tracker.apply_squeue([job(7, state=JobPhase.COMPLETING), job(9)], NOW)
         assert tracker.take_changed() == {KEY, 8}
-        assert tracker.copies(KEY, None) == (job(7, state=JobPhase.COMPLETING), job(9))
+        assert tracker.list_copies(KEY, None) == (job(7, state=JobPhase.COMPLETING), job(9))
         tracker.apply_squeue([], NOW)
         assert tracker.take_changed() == {KEY}
-        assert tracker.records(KEY, None, False) == ()
+        assert tracker.list_records(KEY, None, False) == ()
 
     def test_one_from_outside_is_named_by_its_number(self) -> None:
         tracker = JobTracker()
         tracker.apply_squeue([job(8, uuid=None)], NOW)
-        assert tracker.records(KEY, 8, True) == (job(8, uuid=None),)
-        assert tracker.records(KEY, 8, False) == ()
-        assert tracker.records((UUID, "bob"), 8, True) == ()
+        assert tracker.list_records(KEY, 8, True) == (job(8, uuid=None),)
+        assert tracker.list_records(KEY, 8, False) == ()
+        assert tracker.list_records((UUID, "bob"), 8, True) == ()
 
     def test_a_job_with_a_uuid_that_is_not_ours_is_one_from_outside(self) -> None:
         """From squeue's next output on, and in accounting; another user's job with the same UUID
@@ -67,7 +67,7 @@ class TestLedger:
         tracker.apply_squeue([job(8), job(9, user="bob")], NOW)
         assert tracker.take_changed() == {KEY, 8}
         row = ("87654321-4321-5321-4321-cba987654321", "alice")
-        assert tracker.records(row, 8, True) == (job(8, uuid=None),)
+        assert tracker.list_records(row, 8, True) == (job(8, uuid=None),)
         assert tracker.find((UUID, "bob"), None) == job(9, user="bob")
         assert not tracker.due_lookups(NOW + SECOND), "no lookup of the other was requested"
         tracker.apply_squeue([], NOW)
@@ -86,7 +86,7 @@ class TestLedger:
         tracker.take_changed()
         tracker.apply_squeue([job(7, uuid=None)], NOW)
         assert tracker.find(KEY, 7) == job(7)
-        assert tracker.copies(KEY, 7) == (job(7),)
+        assert tracker.list_copies(KEY, 7) == (job(7),)
         assert tracker.take_changed() == set()
         requeued = job(7, state=JobPhase.QUEUED, submitted=NOW + 60 * SECOND)
         tracker.apply_squeue([replace(requeued, uuid=None)], NOW)
@@ -100,7 +100,7 @@ class TestLedger:
         tracker.apply_squeue([lost, job(8)], NOW)
         tracker.ignore(KEY, 7, NOW)
         for _ in range(2):
-            assert tracker.copies(KEY, None) == (job(8),)
+            assert tracker.list_copies(KEY, None) == (job(8),)
             assert tracker.by_id == {8: job(8)}
             tracker.apply_squeue([lost, job(8)], NOW)
         tracker.apply_squeue([lost], NOW)
@@ -129,7 +129,7 @@ class TestLedger:
         tracker.apply_squeue(
             [replace(waiting, uuid=None, tasks=(1,)), replace(first, uuid=None)], NOW
         )
-        assert tracker.copies(KEY, 7) == (replace(waiting, tasks=(1,)), first)
+        assert tracker.list_copies(KEY, 7) == (replace(waiting, tasks=(1,)), first)
 
     @pytest.mark.parametrize(
         "other",

@@ -8,7 +8,7 @@ import pytest
 
 from spawner.slurm.model import ReservationInfo, WallLimit
 from spawner.slurm.parse import BadOutput
-from spawner.slurm.parse_bounds import parse_reservations, parse_walls
+from spawner.slurm.parse_bounds import parse_reservations, parse_wall_limits
 from tests.paths import TESTS
 
 RECORDED = TESTS / "data/slurm/22.05.8"
@@ -62,7 +62,7 @@ def test_what_bounds_the_time_of_one_job(
     user: str, account: str | None, qos: str | None, expected: list[WallLimit]
 ) -> None:
     text = (RECORDED / "assoc_mgr.txt").read_text()
-    found = parse_walls(text, user=user, account=account, qos=qos, partition="cpu")
+    found = parse_wall_limits(text, user=user, account=account, qos=qos, partition="cpu")
     assert list(found) == expected
 
 
@@ -70,5 +70,5 @@ def test_an_association_of_another_partition_bounds_nothing() -> None:
     line = "Account=a UserName=alice(1) Partition={} MaxWallPJ=9"
     for partition, count in (("cpu", 1), ("gpu", 0), ("", 1)):
         text = line.format(partition)
-        found = parse_walls(text, user="alice", account="a", qos=None, partition="cpu")
+        found = parse_wall_limits(text, user="alice", account="a", qos=None, partition="cpu")
         assert len(found) == count

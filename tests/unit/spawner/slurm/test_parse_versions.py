@@ -209,7 +209,7 @@ class TestCluster:
 
     def test_what_bounds_a_jobs_time(self, slurm: Recorded) -> None:
         text = slurm.text("assoc_mgr.txt")
-        found = parse_bounds.parse_walls(
+        found = parse_bounds.parse_wall_limits(
             text, user="alice", account="research", qos="high", partition="gpu"
         )
         assert set(found) == {WallLimit(2880, "account", "research"), WallLimit(300, "qos", "high")}
