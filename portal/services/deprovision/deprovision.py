@@ -153,7 +153,7 @@ class Deprovisioning:
         await self._end_rows(user)
         for pool in self._context.launcher_pools:
             pool.dismiss(user.username)
-        left = await still_open(self._context.db, user)
+        left = await count_open_items(self._context.db, user)
         forgotten = self._hub_forgot.get(user.id) == user.disabled_at
         if not forgotten:
             self._tasks.start(
@@ -161,7 +161,7 @@ class Deprovisioning:
             )
         if user.directory_wants is not AccountState.DELETED:
             self._start_directory_step(user, now)
-        if left or not forgotten or still_in_slurm(self._context.watcher, user):
+        if left or not forgotten or has_jobs_in_slurm(self._context.watcher, user):
             return
         if user.directory_wants is AccountState.DELETED:
             self._tasks.start(f"delete {user.id}", now, lambda: self._run_step(user, self._delete))
@@ -335,7 +335,7 @@ async def release_username(context: AppContext, user_id: str) -> bool:
     return True
 
 
-def still_in_slurm(watcher: Watcher, user: User) -> bool:
+def has_jobs_in_slurm(watcher: Watcher, user: User) -> bool:
     """Return whether Slurm last showed jobs of a disabled user that must end.
 
     Jobs without a row count too: they get one at a later poll (services/jobs/external_jobs.py) and
@@ -354,7 +354,7 @@ def _iter_live_jobs(watcher: Watcher, username: str) -> Iterator[JobInfo]:
             yield info
 
 
-async def still_open(database: Database, user: User) -> OpenItems:
+async def count_open_items(database: Database, user: User) -> OpenItems:
     """Return what a disabled user has that must end and has not ended yet."""
     kept_jobs = and_(Job.kind == JobKind.JOB, Job.wanted == Wanted.RUN)
     live = select(Job.kind).where(Job.user_id == user.id, Job.state != JobState.ENDED)
@@ -390,7 +390,7 @@ async def list_pending_steps(database: Database, user: User) -> Sequence[str]:
     """
     pending: list[str] = []
     if user.disabled_at is not None and user.deprovisioned_at is None:
-        left = await still_open(database, user)
+        left = await count_open_items(database, user)
         for count, singular, plural in (
             (left.sessions, "session is", "sessions are"),
             (left.jobs, "job is", "jobs are"),

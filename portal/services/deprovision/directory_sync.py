@@ -37,33 +37,33 @@ OFF = "Disabled in the directory."
 
 
 @dataclass
-class Findings:
-    """The result of a poll: active, missing and disabled users.
+class PolledUsers:
+    """Users by the directory's answer: active, missing and disabled there.
 
     An entry with the name of one of our users and another uid counts as missing.
     """
 
-    well: list[User] = field(default_factory=list)
-    gone: list[User] = field(default_factory=list)
-    off: list[User] = field(default_factory=list)
+    active: list[User] = field(default_factory=list)
+    missing: list[User] = field(default_factory=list)
+    disabled: list[User] = field(default_factory=list)
 
-    def credible(self) -> bool:
-        """Return whether so many users can have left at once."""
-        left, stayed = len(self.gone) + len(self.off), len(self.well)
+    def is_credible(self) -> bool:
+        """Return whether it is plausible that so many users have left at once."""
+        left, stayed = len(self.missing) + len(self.disabled), len(self.active)
         return left == 0 or (stayed > 0 and (left < FEW or 5 * left < left + stayed))
 
 
-def findings(users: Collection[User], entries: dict[str, DirectoryUser]) -> Findings:
+def classify_users(users: Collection[User], entries: dict[str, DirectoryUser]) -> PolledUsers:
     """Classify users by the directory's answer. Pure."""
-    result = Findings()
+    result = PolledUsers()
     for user in users:
         entry = entries.get(user.username)
         if entry is None or not memberships.is_same(user, entry):
-            result.gone.append(user)
+            result.missing.append(user)
         elif entry.disabled:
-            result.off.append(user)
+            result.disabled.append(user)
         else:
-            result.well.append(user)
+            result.active.append(user)
     return result
 
 
@@ -79,21 +79,23 @@ class DirectorySync:
             return
         users = await self._load_users()
         entries = await self._find_many([user.username for user in users])
-        active = [user for user in users if user.disabled_at is None]
-        result = findings(active, entries)
-        if not result.credible():
-            log.error("too many are gone at once", gone=len(result.gone), off=len(result.off))
+        enabled = [user for user in users if user.disabled_at is None]
+        result = classify_users(enabled, entries)
+        if not result.is_credible():
+            log.error(
+                "too many are gone at once", gone=len(result.missing), off=len(result.disabled)
+            )
             return
-        for user in (*result.gone, *result.off):
+        for user in (*result.missing, *result.disabled):
             await self._recheck(user)
-        for user in result.well:
+        for user in result.active:
             if user.missing_since is not None:
                 await self._clear_missing(user)
-        back = findings([user for user in users if user.disabled_at is not None], entries)
-        for user in back.well:
-            await self._let_in(user)
+        returned = classify_users([user for user in users if user.disabled_at is not None], entries)
+        for user in returned.active:
+            await self._enable(user)
         await self._release_names()
-        await admission.refresh_admission(self._context, result.well)
+        await admission.refresh_admission(self._context, result.active)
 
     async def _load_users(self) -> Sequence[User]:
         """Load all users that the poll may disable or enable."""
@@ -115,18 +117,18 @@ class DirectorySync:
     async def _recheck(self, user: User) -> None:
         """Look up a missing user by name, and store the result."""
         entry = await self._context.directory.find(user.username)
-        result = findings([user], {} if entry is None else {user.username: entry})
-        if result.off:
-            await self._shut_out(user, OFF)
-        elif result.gone and user.missing_since is not None:
-            await self._shut_out(user, GONE)
-        elif result.gone:
+        result = classify_users([user], {} if entry is None else {user.username: entry})
+        if result.disabled:
+            await self._disable(user, OFF)
+        elif result.missing and user.missing_since is not None:
+            await self._disable(user, GONE)
+        elif result.missing:
             async with self._context.db.session() as db:
                 row = await db.get_one(User, user.id)
                 row.missing_since = utcnow()
                 await db.commit()
 
-    async def _shut_out(self, user: User, why: str) -> None:
+    async def _disable(self, user: User, why: str) -> None:
         async with self._context.db.session() as db:
             row = await db.get_one(User, user.id)
             if row.disabled_at is not None or row.directory_wants is not None:
@@ -144,7 +146,7 @@ class DirectorySync:
             row.missing_since = None
             await db.commit()
 
-    async def _let_in(self, user: User) -> None:
+    async def _enable(self, user: User) -> None:
         async with self._context.db.session() as db:
             row = await db.get_one(User, user.id)
             if row.disabled_by != THE_DIRECTORY or row.directory_wants is not None:
