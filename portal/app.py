@@ -96,7 +96,7 @@ from portal.metrics import CountRequests, Metrics
 from portal.node_ca import open_ca
 from portal.services import idempotency
 from portal.services.files.uploads import CHUNK_BYTES
-from portal.services.identity.memberships import names_of_numbers
+from portal.services.identity.memberships import load_usernames
 from portal.services.slurm.job_metrics import JobMetrics
 from portal.web import spa
 from portal.web.methods import allowed_methods
@@ -300,7 +300,7 @@ async def _prepare(context: AppContext) -> None:
     if settings.migrates_at_start:
         await context.db.migrate()
     metrics.directory.known(*settings.ldap_urls)
-    context.watcher.look_up_usernames = partial(names_of_numbers, context.db)
+    context.watcher.look_up_usernames = partial(load_usernames, context.db)
     context.catalog.load()
 
 

@@ -24,7 +24,7 @@ from portal.services.audit.audit import Action, Actor, to_current_action
 from portal.services.audit.export import Format
 from portal.services.audit.search import AuditFilter
 from portal.services.audit.titles import title
-from portal.services.identity.roles import role_of
+from portal.services.identity.roles import load_role
 from portal.web.dependencies import (
     ClientIp,
     ContextDep,
@@ -190,7 +190,7 @@ async def _stream_while_allowed(
 async def _may_still_read(context: AppContext, who: Identity) -> bool:
     """Return whether the caller still passes `Reader`."""
     is_open = await still_open(context, who)
-    return is_open and await role_of(context.db, who.user.id) in {Role.ADMIN, Role.VIEWER}
+    return is_open and await load_role(context.db, who.user.id) in {Role.ADMIN, Role.VIEWER}
 
 
 def event_out(event: AuditEvent) -> EventOut:

@@ -65,9 +65,9 @@ class DriftOut(BaseModel):
 async def list_limits(_reader: Reader, context: ContextDep) -> Limits:
     """Return every limit with its state in Slurm."""
     rows = await limit_changes.list_limits(context)
-    members = await limit_views.members(context, rows)
+    members = await limit_views.load_members(context, rows)
     items = [
-        limit_out(row, limit_views.state_of(context, row, members.get(row.name, ())))
+        limit_out(row, limit_views.compare_with_slurm(context, row, members.get(row.name, ())))
         for row in rows
     ]
     return Limits(items=items)
@@ -136,8 +136,8 @@ async def _put(
     )
     row = await limit_changes.put(context, by, change)
     in_time = await context.slurm_limits.wait_for_round()
-    members = (await limit_views.members(context, [row])).get(name, set())
-    state = limit_views.state_of(context, row, members)
+    members = (await limit_views.load_members(context, [row])).get(name, set())
+    state = limit_views.compare_with_slurm(context, row, members)
     if not in_time:
         state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)
     return LimitSet(limit=limit_out(row), slurm=slurm_out(state))

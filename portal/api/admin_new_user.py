@@ -37,7 +37,7 @@ async def get_new_user_defaults(_reader: Reader, context: ContextDep) -> NewUser
         limits = await all_limits.load_all(db)
     counted = limits.merge("", {group} if group else set())
     return NewUserDefaults(
-        login_groups=list(readiness.login_groups(settings)),
+        login_groups=list(readiness.list_login_groups(settings)),
         login_group=group,
         accounts=await user_accounts.list_accounts(context),
         slurm_account=settings.default_slurm_account,

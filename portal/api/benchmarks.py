@@ -97,7 +97,7 @@ async def list_benchmark_runs(
     cursor: Annotated[str | None, Query(max_length=100)] = None,
 ) -> Page[BenchmarkRunOut]:
     """Return the caller's finished benchmark jobs with their figures, newest first."""
-    runs = await listing.own(context, user, template, cursor)
+    runs = await listing.list_own_runs(context, user, template, cursor)
     shown = [_to_run_out(context, run) for run in runs[: listing.PAGE]]
     return Page[BenchmarkRunOut](items=shown, next_cursor=listing.cursor_of(runs))
 
@@ -105,14 +105,14 @@ async def list_benchmark_runs(
 @router.get("/benchmarks/cluster")
 async def cluster_figures(_user: CurrentUser, context: ContextDep) -> ClusterFigures:
     """Return the results of all users' benchmarks of the last year, without usernames."""
-    rows = await listing.cluster(context)
+    rows = await listing.load_cluster_figures(context)
     return ClusterFigures(items=[_to_figure_out(context, figure) for figure in rows])
 
 
 @router.get("/benchmarks/gpu-types")
 async def gpu_type_figures(_user: CurrentUser, context: ContextDep) -> GpuTypes:
     """Return the few figures for comparing GPU types; empty without any measurements."""
-    by_type = figures.headlines(await listing.cluster(context))
+    by_type = figures.headlines(await listing.load_cluster_figures(context))
     return GpuTypes(
         items=[
             GpuTypeFigures(

@@ -57,7 +57,7 @@ def admin_catalog(_reader: Reader, context: ContextDep) -> CatalogOut:
             if item.value
         ],
         templates=[
-            _to_file(context, item.file, item.value, prepare.availability_of(context, item.value))
+            _to_file(context, item.file, item.value, prepare.check_template(context, item.value))
             for item in stock.templates.values()
             if item.value
         ],

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from portal.config.settings import Preset, Settings
 from portal.context import AppContext
-from portal.services.cluster.conditions import Condition, condition, takes_work
+from portal.services.cluster.conditions import Condition, accepts_jobs, get_condition
 from portal.services.cluster.node_rows import to_gb
 from portal.services.cluster.node_sizes import NodeSize, find_largest, find_largest_free
 from portal.web.dependencies import ContextDep, CurrentUser
@@ -139,8 +139,8 @@ def describe(
         changed_at=changed_at,
         stale_since=stale_since,
         nodes=len(nodes),
-        nodes_out=sum(not takes_work(node.state) for node in nodes),
-        states=Counter(condition(node.state) for node in nodes),
+        nodes_out=sum(not accepts_jobs(node.state) for node in nodes),
+        states=Counter(get_condition(node.state) for node in nodes),
         **dict(_sum_resources(nodes)),
         partitions=[
             _to_partition(partition, members[partition.name])
@@ -174,7 +174,7 @@ def _sum_resources(nodes: Iterable[NodeInfo]) -> ResourceTotals:
     free: Counter[str] = Counter()
     cpus = cpus_free = memory_mb = memory_free_mb = 0
     for node in nodes:
-        usable = takes_work(node.state)
+        usable = accepts_jobs(node.state)
         cpus += node.cpus
         memory_mb += node.memory_mb
         for kind, count in node.gpus.items():

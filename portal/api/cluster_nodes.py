@@ -19,7 +19,7 @@ from portal.errors import NotFound
 from portal.models import Role
 from portal.services.auth.tokens import Scope
 from portal.services.cluster.conditions import Condition
-from portal.services.cluster.gpus import shares_by_user
+from portal.services.cluster.gpus import compute_shares
 from portal.services.cluster.node_rows import (
     NodeFilter,
     NodeOrder,
@@ -322,7 +322,7 @@ def _to_node(context: AppContext, row: NodeRow, viewer: Viewer) -> ClusterNode:
 
 
 def _list_users(node: NodeInfo, jobs: Iterable[JobInfo]) -> list[NodeUser]:
-    shares = shares_by_user(node, jobs)
+    shares = compute_shares(node, jobs)
     return [
         NodeUser(username=name, jobs=shares[name].jobs, gpus=shares[name].gpus)
         for name in sorted(shares)

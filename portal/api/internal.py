@@ -67,7 +67,7 @@ async def whoami(request: Request, context: ContextDep) -> Whoami:
 @router.get("/users/{username}", dependencies=[InternalSecret])
 async def known_user(username: Username, context: ContextDep) -> KnownUser:
     """Return a user, and whether they may still use the hub."""
-    user = await authentication.by_username(context.db, username)
+    user = await authentication.load_user_by_name(context.db, username)
     if user is None:
         raise NotFound
     return KnownUser(name=user.username, admin=user.role is Role.ADMIN, active=may_enter(user))

@@ -87,7 +87,7 @@ async def remove_job(
 
 async def detail(context: AppContext, job: BatchJob) -> JobDetail:
     """Return a job with all its details."""
-    full_job = await jobs.with_script(context, job)
+    full_job = await jobs.load_full(context, job)
     board = await tensorboards.load_tensorboard(context, job)
     shared = await shares.load_shares(context, full_job)
     return JobDetail(

@@ -328,7 +328,7 @@ async def _load_jobs(
     by_id = {job.id: job for job in (*live, *newest)}
     left = [i for i, job in shown.items() if i not in by_id and job.state is not JobState.ENDED]
     if left:
-        by_id |= {job.id: job for job in await jobs.ended_of(context, user, left)}
+        by_id |= {job.id: job for job in await jobs.load_ended(context, user, left)}
     return {job.id: job for job in await jobs_out(context, [*by_id.values()])}
 
 

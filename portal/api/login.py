@@ -15,8 +15,8 @@ from portal.services.auth.attempts import Caller
 from portal.services.auth.authentication import LoggedIn
 from portal.services.auth.second_factor import MAX_CODE_LENGTH
 from portal.services.hashes import hash_token
-from portal.services.identity.memberships import groups_of
-from portal.services.identity.roles import managed_by
+from portal.services.identity.memberships import load_groups
+from portal.services.identity.roles import load_managed_groups
 from portal.web.content_host import set_cookie
 from portal.web.dependencies import (
     Anyone,
@@ -181,7 +181,7 @@ def _respond(response: Response, settings: Settings, result: LoggedIn, caller: C
     changes = result.next is authentication.Next.PASSWORD
     return LoginOut(
         **user,
-        login_id=web_sessions.login_id(hash_token(result.token)),
+        login_id=web_sessions.derive_login_id(hash_token(result.token)),
         password_change_required=changes,
         second_factor="none" if changes else result.next.value,
         second_factor_was_reset=result.shows_reset_notice,
@@ -212,12 +212,12 @@ async def logout(
 @router.get("/me")
 async def me(user: CurrentUser, who: CurrentIdentity, context: ContextDep) -> Me:
     """Return the logged-in user, or the owner of the access token."""
-    fresh = who.session is not None and web_sessions.password_is_fresh(
+    fresh = who.session is not None and web_sessions.is_password_fresh(
         who.session, context.settings
     )
     shown = CurrentUserOut.model_validate(user).model_dump()
-    login = web_sessions.login_id(who.session.token_hash) if who.session else None
-    manages = await managed_by(context.db, user.id)
+    login = web_sessions.derive_login_id(who.session.token_hash) if who.session else None
+    manages = await load_managed_groups(context.db, user.id)
     return Me(**shown, login_id=login, password_fresh=fresh, manages=manages)
 
 
@@ -232,7 +232,7 @@ class MyGroups(BaseModel):
 async def my_groups(user: CurrentUser, context: ContextDep) -> MyGroups:
     """Return the caller's groups in the directory, with which a TensorBoard can be shared."""
     await context.directory_users.refresh_if_old(user.id, user.username, user.groups_at)
-    names, as_of = await groups_of(context.db, user.id)
+    names, as_of = await load_groups(context.db, user.id)
     return MyGroups(items=names, as_of=as_of)
 
 

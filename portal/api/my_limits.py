@@ -121,7 +121,7 @@ async def put_member_limit(
         context, by, group, username, body.to_limit_values(), body.version
     )
     in_time = await context.slurm_limits.wait_for_round()
-    state = limit_views.state_of(context, row, ())
+    state = limit_views.compare_with_slurm(context, row, ())
     if not in_time:
         state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)
     return LimitSet(limit=limit_out(row), slurm=slurm_out(state))

@@ -58,7 +58,7 @@ class RecoveryCodes(BaseModel):
 @router.get("/second-factor")
 async def get_second_factor(session: EnrollingSession, context: ContextDep) -> SecondFactorOut:
     """Return the caller's second factor."""
-    status = await second_factor.status(context.db, context.settings, session.user)
+    status = await second_factor.load_status(context.db, context.settings, session.user)
     return SecondFactorOut(
         username=session.user.username,
         enrolled_at=status.enrolled_at,
@@ -116,7 +116,7 @@ async def turn_off_second_factor(
 
     A user with a role that requires a second factor can then only set one up.
     """
-    await second_factor.turn_off(context.db, context.settings, user, body.code, caller)
+    await second_factor.remove(context.db, context.settings, user, body.code, caller)
     return Response(status_code=204)
 
 

@@ -107,10 +107,10 @@ async def list_recent_setups(user: CurrentUser, context: ContextDep) -> UsedSetu
                 environment=used.environment,
                 environment_title=get_environment_title(context, used.environment),
                 resources=SetupResources(**used.resources),
-                problem=setups.problem_of(context, used.environment, used.resources),
+                problem=setups.find_obstacle(context, used.environment, used.resources),
                 used_at=used.used_at,
             )
-            for used in await setups.recent(context, user)
+            for used in await setups.list_recent(context, user)
         ]
     )
 
@@ -161,7 +161,7 @@ def _to_out(context: AppContext, setup: Setup) -> SetupOut:
         environment=setup.environment,
         environment_title=get_environment_title(context, setup.environment),
         resources=SetupResources(**setup.resources),
-        problem=setups.problem_of(context, setup.environment, setup.resources),
+        problem=setups.find_obstacle(context, setup.environment, setup.resources),
         created_at=setup.created_at,
         used_at=setup.used_at,
     )

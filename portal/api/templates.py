@@ -85,7 +85,7 @@ class RenderOut(BaseModel):
 async def list_templates(user: CurrentUser, context: ContextDep) -> Templates:
     """Return all templates of this site, sorted by name."""
     entries = context.catalog.templates.values()
-    recent = await listing.recent_templates(context, user)
+    recent = await listing.load_recent_templates(context, user)
     return Templates(
         items=[TemplateOut(**_to_fields(context, template)) for template in entries],
         recent=[name for name in recent if name in context.catalog.templates],
@@ -95,7 +95,7 @@ async def list_templates(user: CurrentUser, context: ContextDep) -> Templates:
 @router.get("/templates/{name}")
 async def get_template(name: str, _user: CurrentUser, context: ContextDep) -> TemplateDetail:
     """Return one template, with everything that a form needs."""
-    template = prepare.template(context, name)
+    template = prepare.get_template(context, name)
     return TemplateDetail(
         **_to_fields(context, template),
         parameters=dict(template.parameters),
@@ -110,7 +110,7 @@ async def get_template(name: str, _user: CurrentUser, context: ContextDep) -> Te
 )
 async def get_starter(name: str, _user: CurrentUser, context: ContextDep) -> Response:
     """Return the template's starter notebook, under the name in `starter`."""
-    template = prepare.template(context, name)
+    template = prepare.get_template(context, name)
     if template.notebook is None:
         raise NotFound("This template has no starter notebook.")
     headers = {"Content-Disposition": f'attachment; filename="{template.starter}"'}
@@ -124,7 +124,7 @@ async def render_template(
     """Return the exact script without submitting it; refused with the same field errors as a
     submission.
     """
-    prepare.template(context, name)
+    prepare.get_template(context, name)
     request = JobRequest(
         template=name,
         parameters=body.parameters,
@@ -141,7 +141,7 @@ async def render_template(
 
 
 def _to_fields(context: AppContext, template: Template) -> dict[str, Any]:
-    available, reason = prepare.availability_of(context, template)
+    available, reason = prepare.check_template(context, template)
     return {
         "name": template.name,
         "title": template.title,
@@ -155,7 +155,7 @@ def _to_fields(context: AppContext, template: Template) -> dict[str, Any]:
         "requeue": template.requeue,
         "starter": template.starter,
         "default_resources": ResourcesOut(
-            **launch.resources_to_json(prepare.defaults(context, template))
+            **launch.resources_to_json(prepare.compute_defaults(context, template))
         ),
         "available": available,
         "unavailable_reason": reason,

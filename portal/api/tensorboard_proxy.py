@@ -106,7 +106,7 @@ async def forward(request: Request, context: ContextDep, board_id: str, ticket: 
     framed_by = frames or "'self'" if use is TicketUse.FRAME else None
     if board.state is not TensorboardState.RUNNING or not (board.host and board.port):
         return _respond_not_running(request, board, language, home, framed_by)
-    target = f"{certificates.scheme(board.tls_name)}://{host_port(board.host, board.port)}"
+    target = f"{certificates.get_scheme(board.tls_name)}://{host_port(board.host, board.port)}"
     exchange = await _build_exchange(request, context, board, target, ticket, frames)
 
     async def allowed() -> bool:

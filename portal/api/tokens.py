@@ -59,7 +59,7 @@ class Tokens(BaseModel):
 @router.get("/tokens")
 async def list_tokens(session: CurrentWebSession, context: ContextDep) -> Tokens:
     """Return the caller's tokens, expired ones for thirty days."""
-    rows = await tokens.listed(context.db, session.user)
+    rows = await tokens.list_tokens(context.db, session.user)
     return Tokens(
         items=[_to_out(token) for token in rows], max_days=context.settings.access_token_max_days
     )

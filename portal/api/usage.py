@@ -277,7 +277,7 @@ def _parse_period(span: Span) -> Period:
     first, last = _parse_date("from", span[0]), _parse_date("to", span[1], end=True)
     last = last or _end_of_month(this)
     first = first or min(this, last.replace(day=1))
-    if first > last or gpu_hours.months_back(last, MAX_MONTHS) > first:
+    if first > last or gpu_hours.subtract_months(last, MAX_MONTHS) > first:
         text = f"Choose a range of at most {MAX_MONTHS} months that doesn't end before it starts."
         raise invalid_input([FieldError("from", text)])
     return Period(first, last, not any(DAY.fullmatch(text or "") for text in span))

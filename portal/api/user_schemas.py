@@ -231,7 +231,7 @@ def _to_user_out(
             "known_uid": details.user.uid if details.user else None,
             "primary_group": details.primary_group,
             "groups": details.groups,
-            "admitted": roles.role_for(details.groups, settings) is not None,
+            "admitted": roles.derive_role(details.groups, settings) is not None,
             "readiness": ready,
             "manages": details.manages,
             "version": entry.version if entry else "",
@@ -242,7 +242,9 @@ def _to_user_out(
             "tokens": details.tokens,
             "live": LiveOut.model_validate(details.live),
             "home_runs": [HomeCommandRunOut.model_validate(run) for run in details.home_runs],
-            "home_tasks": [task for task in HomeTask if home_directories.command(settings, task)],
+            "home_tasks": [
+                task for task in HomeTask if home_directories.get_command(settings, task)
+            ],
             "capabilities": CapabilitiesOut.of(details.capabilities),
         }
     )

@@ -272,7 +272,7 @@ class Reconciler:
         if self.context.watcher.stale_since is None:
             if self._external_jobs.is_history_due(now):
                 self._tasks.start("history", now, lambda: self._external_jobs.import_history(now))
-            if due := await accounting_totals.due(self.context, now):
+            if due := await accounting_totals.load_due(self.context, now):
                 self._tasks.start("usage", now, lambda: self._collect_usage(due, now))
         self._scalar_reader.start_due(now)
 

@@ -86,7 +86,7 @@ def list_limits(json: Json = False) -> None:
     async def execute(context: AppContext, _by: Actor) -> list[LimitOut]:
         await context.slurm_limits.recall()
         rows = await limit_changes.list_limits(context)
-        members = await limit_views.members(context, rows)
+        members = await limit_views.load_members(context, rows)
         return [
             limit_out(row, limit_views.recall_state(context, row, members.get(row.name, ())))
             for row in rows

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def defused(cell: object) -> object:
+def defuse(cell: object) -> object:
     """Prefix a cell with an apostrophe if a spreadsheet would take its text for a formula.
 
     Numbers stay numbers; None stays None, which becomes an empty cell.
@@ -24,5 +24,5 @@ def defused(cell: object) -> object:
 def csv_lines(rows: Iterable[Sequence[object]]) -> str:
     """Render rows as lines of CSV (RFC 4180), each cell defused."""
     text = io.StringIO()
-    csv.writer(text).writerows([defused(cell) for cell in row] for row in rows)
+    csv.writer(text).writerows([defuse(cell) for cell in row] for row in rows)
     return text.getvalue()

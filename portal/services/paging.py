@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, or_
 
 from portal.errors import FieldError, invalid_input
-from portal.services.times import checked_time
+from portal.services.times import check_time
 
 
 def cursor(created_at: datetime, row_id: str) -> str:
@@ -22,7 +22,7 @@ def read_cursor(text: str) -> tuple[datetime, str]:
     """Parse the time and ID that were passed to `cursor`. Raises InvalidInput."""
     timestamp, _, row_id = text.partition("~")
     try:
-        return checked_time(datetime.fromisoformat(timestamp)), row_id
+        return check_time(datetime.fromisoformat(timestamp)), row_id
     except ValueError as error:
         bad = FieldError("cursor", "This page cursor is invalid.")
         raise invalid_input([bad]) from error

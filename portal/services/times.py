@@ -10,7 +10,7 @@ OUT_OF_RANGE = (
 )
 
 
-def checked_time(value: datetime) -> datetime:
+def check_time(value: datetime) -> datetime:
     """Return the time in UTC. Raises ValueError with a message for the caller."""
     if value.tzinfo is None or not EARLIEST <= value < LATEST:
         raise ValueError(OUT_OF_RANGE)

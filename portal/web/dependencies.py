@@ -23,7 +23,7 @@ from portal.models import AccessToken, HalfLogin, HalfLoginStep, Role, User, Web
 from portal.services.audit.audit import Actor, set_token_of_request
 from portal.services.auth import tokens, web_sessions
 from portal.services.auth.tokens import Scope
-from portal.services.identity.roles import manages
+from portal.services.identity.roles import is_manager
 from portal.web.bearer import bearer, has_bearer
 from portal.web.request_origin import SAFE_METHODS
 
@@ -133,7 +133,7 @@ async def _load_identity(connection: HTTPConnection, context: AppContext) -> Ide
     cookie = connection.cookies.get(settings.cookie_name, "")
     resumed = await web_sessions.resume_any(database, settings, cookie)
     if resumed is None:
-        raise errors.LoginRequired(await web_sessions.why_closed(database, cookie))
+        raise errors.LoginRequired(await web_sessions.explain_refusal(database, cookie))
     if web_sessions.must_enrol(resumed, settings):
         raise errors.EnrolmentRequired("Your role requires a second factor. Set one up.")
     return Identity(resumed.user, session=resumed)
@@ -175,7 +175,7 @@ async def enrolling_session(
     cookie = connection.cookies.get(context.settings.cookie_name, "")
     resumed = await web_sessions.resume_any(context.db, context.settings, cookie)
     if resumed is None:
-        raise errors.LoginRequired(await web_sessions.why_closed(context.db, cookie))
+        raise errors.LoginRequired(await web_sessions.explain_refusal(context.db, cookie))
     return resumed
 
 
@@ -200,7 +200,7 @@ async def _load_half_login(
     connection: HTTPConnection, context: AppContext, step: HalfLoginStep
 ) -> HalfLogin:
     cookie = connection.cookies.get(context.settings.cookie_name, "")
-    half = await web_sessions.half_login(context.db, cookie, step)
+    half = await web_sessions.load_half_login(context.db, cookie, step)
     if half is None:
         raise errors.LoginRequired("Start again with your username and password.")
     return half
@@ -269,7 +269,7 @@ async def group_reader(group: str, who: CurrentIdentity, context: ContextDep) ->
     """Return a manager of the group in the path, an administrator or a viewer, for reading."""
     if who.user.role in {Role.ADMIN, Role.VIEWER}:
         return who.allowed(Scope.ADMIN)
-    if not await manages(context.db, who.user.id, group):
+    if not await is_manager(context.db, who.user.id, group):
         raise errors.Forbidden("Only this group's managers and administrators may see this.")
     return who.allowed(Scope.READ)
 
@@ -283,7 +283,7 @@ def fresh_password(session: CurrentWebSession, settings: SettingsDep) -> User:
     The login itself does not count: a page that is opened after it must not be able to make such a
     change alone.
     """
-    if not web_sessions.password_confirmed(session, settings):
+    if not web_sessions.is_password_confirmed(session, settings):
         raise errors.PasswordRequired
     return session.user
 
@@ -309,7 +309,7 @@ def fresh_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> Use
 
     Every change by an administrator requires it.
     """
-    if who.session is not None and not web_sessions.password_is_fresh(who.session, settings):
+    if who.session is not None and not web_sessions.is_password_fresh(who.session, settings):
         raise errors.PasswordRequired
     return user
 
@@ -323,7 +323,7 @@ def confirmed_admin(user: FreshAdmin, who: CurrentIdentity, settings: SettingsDe
 
     Required for changes that grant a role or access to another user's account.
     """
-    if who.session is not None and not web_sessions.password_confirmed(who.session, settings):
+    if who.session is not None and not web_sessions.is_password_confirmed(who.session, settings):
         raise errors.PasswordRequired
     return user
 
@@ -347,10 +347,10 @@ async def fresh_group_manager(group: str, who: CurrentIdentity, context: Context
 
     A token needs the scope `admin` in either case.
     """
-    if who.user.role is not Role.ADMIN and not await manages(context.db, who.user.id, group):
+    if who.user.role is not Role.ADMIN and not await is_manager(context.db, who.user.id, group):
         raise errors.Forbidden("Only this group's managers and administrators may do this.")
     user = who.allowed(Scope.ADMIN)
-    if who.session is not None and not web_sessions.password_is_fresh(
+    if who.session is not None and not web_sessions.is_password_fresh(
         who.session, context.settings
     ):
         raise errors.PasswordRequired

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
-from portal.services.times import checked_time
+from portal.services.times import check_time
 
 _DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}")
 # Characters that change the display order of text, except the two plain marks.
@@ -25,7 +25,7 @@ def _check_date_time_text(value: Any) -> Any:
 
 
 DateTime = Annotated[
-    AwareDatetime, AfterValidator(checked_time), BeforeValidator(_check_date_time_text)
+    AwareDatetime, AfterValidator(check_time), BeforeValidator(_check_date_time_text)
 ]
 """A time with its zone, converted to UTC, in the range that databases and arithmetic support."""
 

@@ -26,7 +26,7 @@ class Clock:
         return datetime.fromtimestamp(self.now_s, UTC)
 
     def code(self, secret: bytes, skew: int = 0) -> str:
-        return totp.code_at(secret, totp.step_at(self.now_s) + skew)
+        return totp.compute_code(secret, totp.step_at(self.now_s) + skew)
 
     def next_step(self) -> None:
         self.now_s += totp.STEP_S

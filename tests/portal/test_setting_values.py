@@ -92,7 +92,7 @@ async def test_usage_is_read_for_the_months_of_the_setting(tmp_path: Path, month
         settings=SimpleNamespace(usage_months=months),
         accounting=SimpleNamespace(days_at_once=31),
     )
-    spans = await gpu_hours.due(context, datetime(2026, 11, 20, 12, tzinfo=UTC))
+    spans = await gpu_hours.list_due_spans(context, datetime(2026, 11, 20, 12, tzinfo=UTC))
     await db.close()
     oldest = min(first for first, _ in spans)
     assert (oldest.month, oldest.day) == (11 - (months - 1), 1)

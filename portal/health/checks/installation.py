@@ -139,13 +139,13 @@ def check_sudo(context: AppContext) -> CheckResult:
 
 def has_home_commands(settings: Settings) -> bool:
     """Return whether the site has commands for home directories."""
-    return any(homes.command(settings, task) for task in HomeTask)
+    return any(homes.get_command(settings, task) for task in HomeTask)
 
 
 def check_home_commands(context: AppContext) -> CheckResult:
     """Check that the site's commands for home directories exist. They are not run."""
     for task in HomeTask:
-        command = homes.command(context.settings, task)
+        command = homes.get_command(context.settings, task)
         if command and shutil.which(command[0], path=SYSTEM_PATH) is None:
             return failing(f"{command[0]} can't be run", f"Check {homes.SETTINGS[task]}.")
     return CheckResult()

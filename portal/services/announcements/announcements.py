@@ -21,7 +21,7 @@ from portal.db import Database, utcnow
 from portal.errors import EditConflict, FieldError, NotFound, invalid_input
 from portal.models import Announcement, AnnouncementLevel
 from portal.services import paging
-from portal.services.audit.audit import Action, Actor, changed, record
+from portal.services.audit.audit import Action, Actor, list_changes, record
 
 PAGE = 50
 MAX_TITLE, MAX_TEXT = 200, 4000
@@ -118,7 +118,7 @@ async def _edit(
             plain = (
                 {name: _to_json(old) for name, old in side.items()} for side in (before, after)
             )
-            _record(db, Action.ANNOUNCEMENT_EDIT, row, by, {"id": row.id, **changed(*plain)})
+            _record(db, Action.ANNOUNCEMENT_EDIT, row, by, {"id": row.id, **list_changes(*plain)})
             await db.commit()
         return row
 

@@ -148,7 +148,7 @@ class Actor:
         return self.actor.username if isinstance(self.actor, User) else self.actor
 
 
-def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+def list_changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return the changed fields as an event's detail: `{"email": {"old": …, "new": …}}`."""
     return {
         field: {"old": before.get(field), "new": new}
@@ -198,7 +198,7 @@ def record(
     log.info("audit", action=action.value, actor=name, target=about, ip=ip[:45])
 
 
-def job_event(
+def prepare_job_event(
     action: Action, job: Job, by: User, ip: str, detail: Mapping[str, Any] | None = None
 ) -> Callable[[AsyncSession, object], None]:
     """Return a callback that records a change to a job or session in the change's transaction."""

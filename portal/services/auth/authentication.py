@@ -36,7 +36,7 @@ from portal.services.audit.audit import Action, record
 from portal.services.auth import devices, second_factor, web_sessions
 from portal.services.auth.attempts import Attempt, Caller, count_attempt
 from portal.services.identity import home_directories, memberships
-from portal.services.identity.roles import NOT_ADMITTED, is_admitted, role_for
+from portal.services.identity.roles import NOT_ADMITTED, derive_role, is_admitted
 from spawner.names import USERNAME
 
 DELETED = "This account was deleted. Ask your administrators about it."
@@ -266,7 +266,7 @@ async def _finish(
         detail["ended_older"] = ended
     record(db, Action.LOGIN, actor=user, detail=detail, ip=caller.ip)
     await db.commit()
-    must = way is None and second_factor.required_of(user, settings)
+    must = way is None and second_factor.is_required(user, settings)
     was_reset = second_factor.shows_reset_notice(user, utcnow())
     return LoggedIn(user, token, Next.ENROLMENT if must else Next.NOTHING, was_reset)
 
@@ -311,7 +311,7 @@ async def logout(database: Database, session: WebSession, caller: Caller) -> Non
         await db.commit()
 
 
-async def by_username(database: Database, username: str) -> User | None:
+async def load_user_by_name(database: Database, username: str) -> User | None:
     """Return the account with this name, if its owner has ever logged in."""
     async with database.session() as db:
         return await db.scalar(select(User).where(User.username == username))
@@ -323,7 +323,7 @@ def admit(entry: DirectoryUser, settings: Settings) -> Role:
         raise errors.Forbidden("Your username has characters that the cluster can't use.")
     if entry.uid is not None and entry.uid < settings.min_uid:
         raise errors.Forbidden("System accounts can't use this portal.")
-    role = role_for(entry.groups, settings)
+    role = derive_role(entry.groups, settings)
     if role is None:
         raise errors.Forbidden(NOT_ADMITTED)
     return role
@@ -359,7 +359,7 @@ async def _report_disabled(context: AppContext, username: str) -> AsyncIterator[
     try:
         yield
     except errors.AccountLocked as error:
-        user = await by_username(context.db, username.lower())
+        user = await load_user_by_name(context.db, username.lower())
         if user is not None and user.disabled_at is not None:
             raise errors.AccountDisabled from error
         raise

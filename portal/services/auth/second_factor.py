@@ -56,7 +56,7 @@ class Enrolment:
     uri: str
 
 
-def required_of(user: User, settings: Settings) -> bool:
+def is_required(user: User, settings: Settings) -> bool:
     """Return whether the user's role requires a second factor."""
     return user.role in settings.second_factor_required_for
 
@@ -71,14 +71,14 @@ async def is_enrolled(db: AsyncSession, user_id: str) -> bool:
     return await _load_enrolled(db, user_id) is not None
 
 
-async def status(database: Database, settings: Settings, user: User) -> SecondFactorStatus:
+async def load_status(database: Database, settings: Settings, user: User) -> SecondFactorStatus:
     async with database.session() as db:
         factor = await _load_enrolled(db, user.id)
         own_codes = select(func.count()).where(RecoveryCode.user_id == user.id)
         left = await db.scalar(own_codes)
     return SecondFactorStatus(
         enrolled_at=factor.confirmed_at if factor else None,
-        required=required_of(user, settings),
+        required=is_required(user, settings),
         recovery_codes_left=left or 0,
         reset_at=user.second_factor_reset_at if shows_reset_notice(user, utcnow()) else None,
     )
@@ -107,7 +107,7 @@ async def begin_enrolment(database: Database, settings: Settings, user: User) ->
             ) from error
     issuer = f"Data Scientist Portal {settings.cluster_name}"
     uri = totp.key_uri(secret, issuer=issuer, account=user.username)
-    return Enrolment(secret=totp.typed(secret), uri=uri)
+    return Enrolment(secret=totp.encode_secret(secret), uri=uri)
 
 
 async def confirm(
@@ -128,8 +128,8 @@ async def confirm(
         if factor is None:
             raise errors.Conflict("There is no setup to confirm. Start over.")
         now = utcnow()
-        step = totp.matching_step(
-            _decrypt_secret(settings, factor), totp.cleaned(code), now.timestamp(), after=0
+        step = totp.find_matching_step(
+            _decrypt_secret(settings, factor), totp.normalize_code(code), now.timestamp(), after=0
         )
         if step is None:
             raise _wrong_code_error()
@@ -160,7 +160,7 @@ async def accept(
         count_attempt(database, settings, _new_attempt(user, caller)),
         database.session() as db,
     ):
-        way = await _consume_code(db, settings, user, totp.cleaned(code))
+        way = await _consume_code(db, settings, user, totp.normalize_code(code))
         if way is CodeKind.RECOVERY_CODE:
             record(db, Action.RECOVERY_CODE_USED, actor=user, ip=caller.ip)
         await db.commit()
@@ -179,7 +179,7 @@ async def renew_codes(
         return codes
 
 
-async def turn_off(
+async def remove(
     database: Database, settings: Settings, user: User, code: str, caller: Caller
 ) -> None:
     """Remove the second factor. Needs a code. Raises as `accept`.
@@ -275,7 +275,7 @@ async def _consume_code(db: AsyncSession, settings: Settings, user: User, code: 
             return CodeKind.RECOVERY_CODE
         raise _wrong_code_error()
     secret, now = _decrypt_secret(settings, factor), utcnow().timestamp()
-    step = totp.matching_step(secret, code, now, after=factor.last_step)
+    step = totp.find_matching_step(secret, code, now, after=factor.last_step)
     newer = SecondFactor.user_id == user.id, SecondFactor.last_step < (step or 0)
     statement = update(SecondFactor).where(*newer).values(last_step=step)
     if step is None or not await affects_one_row(db, statement):
@@ -286,7 +286,7 @@ async def _consume_code(db: AsyncSession, settings: Settings, user: User, code: 
 async def _replace_codes(db: AsyncSession, user_id: str) -> list[str]:
     await db.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
     codes = totp.new_recovery_codes()
-    hashes = (hash_token(totp.cleaned(code)) for code in codes)
+    hashes = (hash_token(totp.normalize_code(code)) for code in codes)
     db.add_all(RecoveryCode(code_hash=code_hash, user_id=user_id) for code_hash in hashes)
     return codes
 

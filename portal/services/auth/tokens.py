@@ -71,7 +71,7 @@ def new_text() -> str:
     return body + _checksum(body)
 
 
-def well_formed(text: str) -> bool:
+def is_well_formed(text: str) -> bool:
     """Return whether the text has the form of a token and a valid checksum."""
     return (
         _FORM.fullmatch(text) is not None
@@ -104,7 +104,7 @@ async def use(database: Database, settings: Settings, text: str) -> AccessToken:
     Raises InvalidToken for a token that is unknown, revoked or expired, or whose owner is disabled
     or in no admitted group, and EnrolmentRequired if the owner must first set up a second factor.
     """
-    if not well_formed(text):
+    if not is_well_formed(text):
         raise errors.InvalidToken
     now = utcnow()
     async with database.session() as db:
@@ -117,7 +117,7 @@ async def use(database: Database, settings: Settings, text: str) -> AccessToken:
             raise errors.InvalidToken
         if not is_admitted(token.user):
             raise errors.InvalidToken(NOT_ADMITTED)
-        if second_factor.required_of(token.user, settings) and not enrolled:
+        if second_factor.is_required(token.user, settings) and not enrolled:
             raise errors.EnrolmentRequired
         if token.last_used_at is None or now - token.last_used_at >= TOUCH_EVERY:
             await _touch(db, token)
@@ -150,7 +150,7 @@ async def find_valid(database: Database, settings: Settings, token_id: str) -> A
     if row is None or not may_enter(row[0].user):
         return None
     token: AccessToken = row[0]
-    if second_factor.required_of(token.user, settings) and not row[1]:
+    if second_factor.is_required(token.user, settings) and not row[1]:
         return None
     return token if utcnow() < token.expires_at else None
 
@@ -158,7 +158,7 @@ async def find_valid(database: Database, settings: Settings, token_id: str) -> A
 # --- management -----------------------------------------------------------------------------------
 
 
-async def listed(database: Database, user: User) -> Sequence[AccessToken]:
+async def list_tokens(database: Database, user: User) -> Sequence[AccessToken]:
     """Return the user's tokens, newest first, including expired ones."""
     own_tokens = select(AccessToken).where(AccessToken.user_id == user.id)
     async with database.session() as db:

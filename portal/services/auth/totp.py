@@ -27,7 +27,7 @@ def new_secret() -> bytes:
     return secrets.token_bytes(SECRET_BYTES)
 
 
-def typed(secret: bytes) -> str:
+def encode_secret(secret: bytes) -> str:
     """Return the secret as users type it into an app: base32 without padding."""
     return base64.b32encode(secret).decode().rstrip("=")
 
@@ -35,7 +35,7 @@ def typed(secret: bytes) -> str:
 def key_uri(secret: bytes, *, issuer: str, account: str) -> str:
     """Return the `otpauth://totp/…` URI for the QR code, as authenticator apps read it."""
     label = quote(f"{issuer}:{account}", safe="")
-    query = {"secret": typed(secret), "issuer": issuer, "digits": DIGITS, "period": STEP_S}
+    query = {"secret": encode_secret(secret), "issuer": issuer, "digits": DIGITS, "period": STEP_S}
     return f"otpauth://totp/{label}?{urlencode(query, quote_via=quote)}"
 
 
@@ -44,7 +44,7 @@ def step_at(unix_s: float) -> int:
     return int(unix_s // STEP_S)
 
 
-def code_at(secret: bytes, step: int, digits: int = DIGITS) -> str:
+def compute_code(secret: bytes, step: int, digits: int = DIGITS) -> str:
     """Return the code of one time step (HOTP of the step, RFC 4226)."""
     digest = hmac.digest(secret, step.to_bytes(8, "big"), hashlib.sha1)
     start = digest[-1] & 0xF
@@ -52,7 +52,7 @@ def code_at(secret: bytes, step: int, digits: int = DIGITS) -> str:
     return str(number % 10**digits).zfill(digits)
 
 
-def matching_step(secret: bytes, code: str, unix_s: float, *, after: int) -> int | None:
+def find_matching_step(secret: bytes, code: str, unix_s: float, *, after: int) -> int | None:
     """Return the step with this code: the current one or a neighbor, for clocks that differ.
 
     Steps up to `after` do not count: one of their codes may have been used, and a code is valid
@@ -63,13 +63,13 @@ def matching_step(secret: bytes, code: str, unix_s: float, *, after: int) -> int
     now = step_at(unix_s)
     match = None
     for step in range(now - SKEW_STEPS, now + SKEW_STEPS + 1):
-        same = hmac.compare_digest(code_at(secret, step), code)
+        same = hmac.compare_digest(compute_code(secret, step), code)
         if same and step > after and match is None:
             match = step
     return match
 
 
-def cleaned(code: str) -> str:
+def normalize_code(code: str) -> str:
     """Normalize a typed code: no spaces or hyphens, lower case."""
     return _SEPARATORS.sub("", code).lower()
 

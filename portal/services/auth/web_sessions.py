@@ -56,7 +56,7 @@ def new_web_session(
     return session, token
 
 
-def login_id(token_hash: str) -> str:
+def derive_login_id(token_hash: str) -> str:
     """Return a public id of a login, by which a browser's pages recognize their own."""
     return hashlib.sha256(f"login id|{token_hash}".encode()).hexdigest()[:16]
 
@@ -80,7 +80,7 @@ def open_half_login(db: AsyncSession, user: User, step: HalfLoginStep) -> str:
     return token
 
 
-async def half_login(database: Database, token: str, step: HalfLoginStep) -> HalfLogin | None:
+async def load_half_login(database: Database, token: str, step: HalfLoginStep) -> HalfLogin | None:
     """Return the half login with this token that awaits `step`, its user loaded."""
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
         return None
@@ -98,21 +98,21 @@ async def forget_half_login(database: Database, token: str) -> None:
         await db.commit()
 
 
-def password_confirmed(session: WebSession, settings: Settings) -> bool:
+def is_password_confirmed(session: WebSession, settings: Settings) -> bool:
     """Return whether the password was entered again after the login, and recently."""
     age = utcnow() - session.password_at
     again = session.password_at > session.created_at
     return again and age < timedelta(minutes=settings.reauth_minutes)
 
 
-def password_is_fresh(session: WebSession, settings: Settings) -> bool:
+def is_password_fresh(session: WebSession, settings: Settings) -> bool:
     """Return whether the password was confirmed recently, or the login was just now.
 
     The time for a login is short: a page that a user opens some time after logging in must not find
     the password fresh.
     """
     just_logged_in = utcnow() - session.password_at < LOGIN_COUNTS_FOR
-    return just_logged_in or password_confirmed(session, settings)
+    return just_logged_in or is_password_confirmed(session, settings)
 
 
 def may_enrol(session: WebSession, settings: Settings) -> bool:
@@ -122,7 +122,7 @@ def may_enrol(session: WebSession, settings: Settings) -> bool:
     page can have used it.
     """
     if not must_enrol(session, settings):
-        return password_confirmed(session, settings)
+        return is_password_confirmed(session, settings)
     return utcnow() - session.password_at < timedelta(minutes=settings.reauth_minutes)
 
 
@@ -131,7 +131,7 @@ def must_enrol(session: WebSession, settings: Settings) -> bool:
 
     Enrolled users give a code at every login, so one who gave none is not enrolled.
     """
-    return session.second_factor_at is None and second_factor.required_of(session.user, settings)
+    return session.second_factor_at is None and second_factor.is_required(session.user, settings)
 
 
 async def resume(
@@ -198,7 +198,7 @@ async def _open_one(
         return session
 
 
-async def why_closed(database: Database, token: str) -> str:
+async def explain_refusal(database: Database, token: str) -> str:
     """Return the reason if a user's own cookie is refused and another login would not help.
 
     Returns "" in all other cases.

@@ -12,14 +12,14 @@ from portal.services.benchmarks.figures import ClusterFigure
 PAGE = 20
 
 
-async def cluster(context: AppContext) -> list[ClusterFigure]:
+async def load_cluster_figures(context: AppContext) -> list[ClusterFigure]:
     """Return the figures of the benchmarks whose runs are comparable."""
     templates = context.catalog.templates.values()
     shared = [t.name for t in templates if t.benchmark is not None and t.benchmark.shared]
     return await context.benchmarks.figures(context.db, shared)
 
 
-async def own(
+async def list_own_runs(
     context: AppContext, user: User, template: str | None = None, cursor: str | None = None
 ) -> list[BenchmarkRun]:
     """Return a user's runs that are still on their list, newest first; at most PAGE + 1 rows.

@@ -66,7 +66,7 @@ _MAX_STATES = 1000
 
 
 @lru_cache(_MAX_STATES)
-def takes_work(state: str) -> bool:
+def accepts_jobs(state: str) -> bool:
     """Return whether Slurm starts jobs on a node in this state, such as `IDLE+DRAIN` or `MIXED`."""
     return not any(word.startswith(CLOSED) for word in _split_flags(state)) and not state.endswith(
         "*"
@@ -74,7 +74,7 @@ def takes_work(state: str) -> bool:
 
 
 @lru_cache(_MAX_STATES)
-def condition(state: str) -> Condition:
+def get_condition(state: str) -> Condition:
     """Return the condition for a state of Slurm's."""
     flags = _split_flags(state)
     meanings = {

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from portal.services.cluster.conditions import takes_work
+from portal.services.cluster.conditions import accepts_jobs
 from spawner.slurm.model import JobInfo, NodeInfo
 
 
@@ -29,7 +29,7 @@ class GpuAllocation:
     out: int = 0
 
 
-def gpu_use(node: NodeInfo, jobs: Iterable[JobInfo], username: str) -> list[GpuAllocation]:
+def list_allocations(node: NodeInfo, jobs: Iterable[JobInfo], username: str) -> list[GpuAllocation]:
     """Return the node's GPUs by type, as this user sees them."""
     own: Counter[str] = Counter()
     others: Counter[str] = Counter()
@@ -40,7 +40,7 @@ def gpu_use(node: NodeInfo, jobs: Iterable[JobInfo], username: str) -> list[GpuA
             unspecified.add(job.user == username)
         else:
             (own if job.user == username else others).update(requested)
-    is_open = takes_work(node.state)
+    is_open = accepts_jobs(node.state)
     return [
         _compute_type_use(node, kind, own[kind], others[kind], unspecified, is_open)
         for kind in sorted(node.gpus)
@@ -55,7 +55,7 @@ class NodeShare:
     gpus: int | None
 
 
-def shares_by_user(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, NodeShare]:
+def compute_shares(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, NodeShare]:
     """Return the share of each user of the node, by name."""
     counts: Counter[str] = Counter()
     gpus: Counter[str] = Counter()

@@ -15,8 +15,8 @@ from typing import Literal
 
 from portal.errors import FieldError, invalid_input
 from portal.services.catalog.feasible import MB_PER_GB
-from portal.services.cluster.conditions import Condition, condition, takes_work
-from portal.services.cluster.gpus import GpuAllocation, gpu_use
+from portal.services.cluster.conditions import Condition, accepts_jobs, get_condition
+from portal.services.cluster.gpus import GpuAllocation, list_allocations
 from portal.services.cluster.snapshot import ClusterSnapshot
 from spawner.slurm.model import ClusterInfo, JobInfo, NodeInfo
 
@@ -131,7 +131,7 @@ def find_own_rows(
     if not names:
         return {}
     return {
-        row.node.name: replace(row, gpus=tuple(gpu_use(row.node, row.jobs, username)))
+        row.node.name: replace(row, gpus=tuple(list_allocations(row.node, row.jobs, username)))
         for row in rows
         if row.node.name in names
     }
@@ -140,14 +140,14 @@ def find_own_rows(
 def _to_row(node: NodeInfo, jobs: tuple[JobInfo, ...], before: NodeRow | None) -> NodeRow:
     if before is not None and before.node == node and before.jobs == jobs:
         return before
-    usable = takes_work(node.state)
+    usable = accepts_jobs(node.state)
     words = (node.name, node.state, node.reason or "", *node.partitions, *node.gpus)
     return NodeRow(
         node=node,
         jobs=jobs,
-        condition=condition(node.state),
+        condition=get_condition(node.state),
         takes_work=usable,
-        gpus=tuple(gpu_use(node, jobs, HIDDEN_USER)),
+        gpus=tuple(list_allocations(node, jobs, HIDDEN_USER)),
         cpus_free=max(0, node.cpus - node.cpus_allocated) if usable else 0,
         memory_free_mb=max(0, node.memory_mb - node.memory_allocated_mb) if usable else 0,
         name_key=_natural(node.name),

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from portal.services.cluster.conditions import Condition, condition, takes_work
+from portal.services.cluster.conditions import Condition, accepts_jobs, get_condition
 from spawner.slurm.model import NodeInfo
 
 MAX_SIZES = 16
@@ -43,7 +43,7 @@ def find_largest(nodes: Iterable[NodeInfo]) -> list[NodeSize]:
     return _find_maximal(
         (tuple(sorted(node.gpus.items())), node.cpus, node.memory_mb)
         for node in nodes
-        if takes_work(node.state)
+        if accepts_jobs(node.state)
     )
 
 
@@ -61,7 +61,7 @@ def find_largest_free(nodes: Iterable[NodeInfo]) -> list[NodeSize]:
             max(0, node.memory_mb - node.memory_allocated_mb),
         )
         for node in nodes
-        if takes_work(node.state) and condition(node.state) not in NOT_READY
+        if accepts_jobs(node.state) and get_condition(node.state) not in NOT_READY
     )
 
 

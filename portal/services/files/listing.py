@@ -151,7 +151,7 @@ async def text(
         if rest.version != piece.version or not rest.data:
             raise file_errors.FileChanged("The file was changed while it was read. Try again.")
         data += rest.data
-    decoded = previews.as_text(data, cut=False)
+    decoded = previews.decode_text(data, cut=False)
     if decoded is None:
         raise file_errors.NotAFile("This isn't a text file.")
     return piece, decoded
@@ -167,7 +167,7 @@ async def save_text(
 ) -> Entry:
     """Save a text file. Raises FileChanged, FileExists, InvalidInput and errors of the disk."""
     try:
-        data = previews.encoded(content, encoding)
+        data = previews.encode_text(content, encoding)
     except UnicodeEncodeError as error:
         message = "This has characters that the file's encoding doesn't support. Save it as UTF-8."
         raise invalid_input([FieldError("text", message)]) from error

@@ -43,13 +43,13 @@ def render_preview(name: str, data: bytes, size_bytes: int) -> dict[str, Any]:
         return {"kind": "empty", "truncated": False}
     if image := image_type(data):
         return {"kind": "image", "image_type": image, "truncated": truncated}
-    text = as_text(data, cut=truncated)
+    text = decode_text(data, cut=truncated)
     if text is None:
         return {"kind": "binary", "truncated": truncated}
     shown = {"text": text.text, "encoding": text.encoding, "truncated": truncated}
     if name.lower().endswith(TABLES):
         complete = text.text.rpartition("\n")[0] if truncated else text.text
-        found_table = table(complete)
+        found_table = parse_table(complete)
         if found_table is not None:
             found_table["truncated"] = found_table["truncated"] or truncated
             return {"kind": "csv", "table": found_table, **shown}
@@ -71,7 +71,7 @@ def image_type(data: bytes) -> str | None:
     return None
 
 
-def as_text(data: bytes, *, cut: bool) -> Text | None:
+def decode_text(data: bytes, *, cut: bool) -> Text | None:
     """Decode text; None if it is not text. `cut`: the end may be in the middle of a character."""
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -90,16 +90,16 @@ def _decode(data: bytes, encoding: str, *, cut: bool) -> Text | None:
     return Text(text, encoding)
 
 
-def encoded(text: str, encoding: str) -> bytes:
-    """Encode text, as the inverse of `as_text`. Raises UnicodeEncodeError."""
+def encode_text(text: str, encoding: str) -> bytes:
+    """Encode text, as the inverse of `decode_text`. Raises UnicodeEncodeError."""
     bom = next((bom for bom, name in _BOMS if name == encoding), b"")
     codec = "utf-8" if encoding == "utf-8-sig" else encoding
     return bom + text.encode(codec)
 
 
-def table(text: str) -> dict[str, Any] | None:
+def parse_table(text: str) -> dict[str, Any] | None:
     """Parse the first rows of delimited text; None if it cannot be parsed."""
-    delimiter = sniffed(text)
+    delimiter = detect_delimiter(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows: list[list[str]] = []
     truncated = False
@@ -127,7 +127,7 @@ def table(text: str) -> dict[str, Any] | None:
     }
 
 
-def sniffed(text: str) -> str:
+def detect_delimiter(text: str) -> str:
     """Return the delimiter that splits the first lines most evenly into the most parts."""
     lines = [line for line in text[: 64 << 10].splitlines()[:SNIFFED_LINES] if line.strip()]
 

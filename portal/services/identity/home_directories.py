@@ -23,14 +23,14 @@ SETTINGS = {
 }
 
 
-def command(settings: Settings, task: HomeTask) -> list[str]:
+def get_command(settings: Settings, task: HomeTask) -> list[str]:
     """Return the site's command for a task, with its placeholders; empty if there is none."""
     return list(getattr(settings, SETTINGS[task]))
 
 
 def must_be_on(settings: Settings, task: HomeTask) -> None:
     """Raise Conflict if the site has no command for this task."""
-    if not command(settings, task):
+    if not get_command(settings, task):
         raise Conflict(_no_command(task))
 
 
@@ -80,7 +80,7 @@ async def request_once(
 
     Called when the user is created and at the first login.
     """
-    if not command(settings, HomeTask.CREATE):
+    if not get_command(settings, HomeTask.CREATE):
         return False
     await db.flush()
     earlier = select(HomeCommandRun.id).where(
@@ -99,7 +99,7 @@ async def request_for(
     return await request(db, user, task, home=entry.home, uid=entry.uid, gid=entry.gid, by=by)
 
 
-def arguments(settings: Settings, username: str, row: HomeCommandRun) -> list[str]:
+def build_arguments(settings: Settings, username: str, row: HomeCommandRun) -> list[str]:
     """Return the command for this row.
 
     Raises Conflict with the reason if it is not safe to run: it may run as root on a path that the
@@ -113,4 +113,4 @@ def arguments(settings: Settings, username: str, row: HomeCommandRun) -> list[st
     if row.uid < settings.min_uid or row.gid < 0:
         raise Conflict("The directory has no UID and GID for this user.")
     places = {"username": username, "uid": row.uid, "gid": row.gid, "home": row.home}
-    return [part.format(**places) for part in command(settings, row.task)]
+    return [part.format(**places) for part in get_command(settings, row.task)]

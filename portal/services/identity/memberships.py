@@ -30,7 +30,7 @@ RETRY_DELAY = timedelta(minutes=1)  # retry delay after the directory did not an
 REMEMBERED = 1000
 
 
-def usable(names: Iterable[str]) -> set[str]:
+def select_storable(names: Iterable[str]) -> set[str]:
     """Return the group names that can be stored: printable, not too long, at most MAX_GROUPS."""
     fit = {name for name in names if name.isprintable() and 0 < len(name) <= GROUP_NAME_LENGTH}
     return set(sorted(fit)[:MAX_GROUPS])
@@ -42,7 +42,7 @@ async def store_groups(db: AsyncSession, user: User, names: Iterable[str]) -> No
     await db.flush()  # locks the user's row: of two concurrent logins the second waits here
     own_rows = GroupMembership.user_id == user.id
     before = set((await db.scalars(select(GroupMembership.name).where(own_rows))).all())
-    now = usable(names)
+    now = select_storable(names)
     if gone := before - now:
         await db.execute(delete(GroupMembership).where(own_rows, GroupMembership.name.in_(gone)))
     db.add_all(GroupMembership(user_id=user.id, name=name) for name in now - before)
@@ -66,20 +66,20 @@ def is_same(user: User, entry: DirectoryUser) -> bool:
     return user.uid is None or entry.uid is None or user.uid == entry.uid
 
 
-async def names_of(db: AsyncSession, user_id: str) -> list[str]:
+async def load_names(db: AsyncSession, user_id: str) -> list[str]:
     """Return the user's groups as far as known."""
     query = select(GroupMembership.name).where(GroupMembership.user_id == user_id)
     return sorted((await db.scalars(query)).all())
 
 
-async def groups_of(database: Database, user_id: str) -> tuple[list[str], datetime | None]:
+async def load_groups(database: Database, user_id: str) -> tuple[list[str], datetime | None]:
     """Return the user's groups as far as known, and when the directory reported them."""
     async with database.session() as db:
         as_of = await db.scalar(select(User.groups_at).where(User.id == user_id))
-        return await names_of(db, user_id), as_of
+        return await load_names(db, user_id), as_of
 
 
-async def names_of_numbers(database: Database, numbers: Collection[int]) -> dict[int, str]:
+async def load_usernames(database: Database, numbers: Collection[int]) -> dict[int, str]:
     """Return the user names with these uids as far as known.
 
     Existing users win over deleted ones.

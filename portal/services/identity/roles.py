@@ -32,7 +32,7 @@ def may_enter(user: User) -> bool:
     return user.disabled_at is None and is_admitted(user)
 
 
-def role_for(groups: Collection[str], settings: Settings) -> Role | None:
+def derive_role(groups: Collection[str], settings: Settings) -> Role | None:
     """Return the role that these groups give; None if they do not admit to the portal."""
     own = set(groups)
     if own & set(settings.ldap_admin_groups):
@@ -44,7 +44,7 @@ def role_for(groups: Collection[str], settings: Settings) -> Role | None:
     return None
 
 
-def effective(directory_role: Role | None, granted_role: Role | None) -> Role:
+def choose_higher(directory_role: Role | None, granted_role: Role | None) -> Role:
     """Return the higher of both roles.
 
     A grant has no effect for users that the directory does not admit to the portal.
@@ -56,23 +56,23 @@ def effective(directory_role: Role | None, granted_role: Role | None) -> Role:
 
 def refresh(settings: Settings, user: User, groups: Collection[str]) -> None:
     """Update the user's role from the directory's groups."""
-    user.directory_role = role_for(groups, settings)
-    user.role = effective(user.directory_role, user.granted_role)
+    user.directory_role = derive_role(groups, settings)
+    user.role = choose_higher(user.directory_role, user.granted_role)
 
 
-async def role_of(database: Database, user_id: str) -> Role:
+async def load_role(database: Database, user_id: str) -> Role:
     """Return the user's effective role."""
     async with database.session() as db:
         return await db.scalar(select(User.role).where(User.id == user_id)) or Role.USER
 
 
-async def manages(database: Database, user_id: str, group: str) -> bool:
+async def is_manager(database: Database, user_id: str, group: str) -> bool:
     """Return whether the user manages the group."""
     async with database.session() as db:
         return await db.get(GroupManager, (group, user_id)) is not None
 
 
-async def managed_by(database: Database, user_id: str) -> list[str]:
+async def load_managed_groups(database: Database, user_id: str) -> list[str]:
     """Return the names of the groups that the user manages."""
     query = select(GroupManager.group_name).where(GroupManager.user_id == user_id)
     async with database.session() as db:

@@ -112,7 +112,7 @@ async def _run_operation(
 ) -> BulkResult:
     async with context.db.session() as db:
         if isinstance(of, listing.JobSelection):
-            reached = listing.ids_of(user, of).where(operation.to)
+            reached = listing.build_ids_query(user, of).where(operation.to)
             ids = list(await db.scalars(reached.limit(MAX_JOBS_PER_REQUEST)))
             refused: list[RefusedJob] = []
         else:

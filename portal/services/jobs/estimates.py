@@ -124,11 +124,11 @@ async def _complete(
     environment: str | None,
 ) -> Resources:
     """Return the resources that a submission would request. Raises InvalidInput."""
-    chosen = prepare.template(context, template) if template else None
+    chosen = prepare.get_template(context, template) if template else None
     chosen_environment = context.catalog.environments.get(chosen.environment) if chosen else None
     if environment and (chosen is None or chosen.environments):
         chosen_environment = find_environment(context, environment)
-    resources = prepare.resources_for(context, requested, chosen, chosen_environment)
+    resources = prepare.complete_resources(context, requested, chosen, chosen_environment)
     resources, _ = await allowances.fit(context, user, resources, explicit_names(requested))
     return resources
 

@@ -69,7 +69,7 @@ async def _insert(
         db.add(row)
         audit.record(db, audit.Action.JOB_SUBMIT, actor=user, target=target, detail=detail, ip=ip)
         await db.commit()
-    return await with_script(context, row)
+    return await load_full(context, row)
 
 
 def _to_row(
@@ -224,7 +224,7 @@ async def get(context: AppContext, user: User, batch_job_id: str) -> BatchJob:
     return job
 
 
-async def ended_of(context: AppContext, user: User, ids: Collection[str]) -> list[BatchJob]:
+async def load_ended(context: AppContext, user: User, ids: Collection[str]) -> list[BatchJob]:
     """Return the user's jobs with these IDs that have ended and are still on the list."""
     ended = BatchJob.state == JobState.ENDED, BatchJob.removed_at.is_(None)
     condition = BatchJob.user_id == user.id, BatchJob.id.in_(ids), *ended
@@ -232,7 +232,7 @@ async def ended_of(context: AppContext, user: User, ids: Collection[str]) -> lis
         return list((await db.scalars(listing.select_for_list().where(*condition))).all())
 
 
-async def with_script(context: AppContext, job: BatchJob) -> BatchJob:
+async def load_full(context: AppContext, job: BatchJob) -> BatchJob:
     """Return the job with the columns that lists leave out."""
     async with context.db.session() as db:
         full = await db.get(BatchJob, job.id, options=_LONG_COLUMNS)
@@ -275,7 +275,7 @@ async def cancel(context: AppContext, job: BatchJob, *, by: User, ip: str = "") 
         row.reason = row.suggestion = None  # the reason why it was waiting no longer matters
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
-    event = audit.job_event(audit.Action.JOB_CANCEL, job, by, ip)
+    event = audit.prepare_job_event(audit.Action.JOB_CANCEL, job, by, ip)
     changed = await update_row(context.db, BatchJob, job.id, modify, event)
     context.notifier.notify(job.user_id, job.id, RECONCILE)
     return changed or job
@@ -289,6 +289,6 @@ async def remove(context: AppContext, job: BatchJob, *, by: User, ip: str = "") 
             raise Conflict(NOT_ENDED)
         row.removed_at = utcnow()
 
-    event = audit.job_event(audit.Action.JOB_REMOVE, job, by, ip)
+    event = audit.prepare_job_event(audit.Action.JOB_REMOVE, job, by, ip)
     await update_row(context.db, BatchJob, job.id, modify, event)
     context.notifier.notify(job.user_id)

@@ -86,7 +86,7 @@ async def page(
     """Return a user's jobs in this order, after the cursor; at most `limit` + 1 rows. Raises
     InvalidInput for a cursor that does not fit this order.
     """
-    query = ordered(query_of(user, selection), order)
+    query = add_order(query_of(user, selection), order)
     if cursor:
         query = query.where(_build_after_condition(order, cursor))
     async with context.db.session() as db:
@@ -152,7 +152,7 @@ async def count(context: AppContext, user: User, selection: JobSelection) -> Job
     return JobCounts(sum(row[3] for row in rows), dict(by_state))
 
 
-async def recent_templates(context: AppContext, user: User) -> list[str]:
+async def load_recent_templates(context: AppContext, user: User) -> list[str]:
     """Return the templates of a user's newest jobs, the last used first."""
     newest = (
         select(JOBS_TABLE.c.id, JOBS_TABLE.c.created_at)
@@ -171,7 +171,7 @@ async def recent_templates(context: AppContext, user: User) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))[:RECENT_TEMPLATES]
 
 
-def ids_of(user: User, selection: JobSelection) -> Select[str]:
+def build_ids_query(user: User, selection: JobSelection) -> Select[str]:
     """Build the query for the IDs of matching jobs, oldest first."""
     columns = select(JOBS_TABLE.c.id).where(to_condition(user, selection))
     return columns.order_by(JOBS_TABLE.c.created_at, JOBS_TABLE.c.id)
@@ -232,7 +232,7 @@ def _build_search_conditions(user: User, selection: JobSelection) -> list[Column
     return conditions
 
 
-def ordered(query: Select[BatchJob], order: JobOrder) -> Select[BatchJob]:
+def add_order(query: Select[BatchJob], order: JobOrder) -> Select[BatchJob]:
     """Add an order to the query, which is backed by an index."""
     column = _COLUMNS[order]
     if column.nullable:

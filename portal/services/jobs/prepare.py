@@ -60,7 +60,7 @@ class PreparedJob:
         return launch.resources_to_json(self.resources)
 
 
-def template(context: AppContext, name: str) -> Template:
+def get_template(context: AppContext, name: str) -> Template:
     """Return the template of this name. Raises NotFound."""
     entry = context.catalog.templates.get(name)
     if entry is None:
@@ -68,7 +68,7 @@ def template(context: AppContext, name: str) -> Template:
     return entry
 
 
-def availability_of(context: AppContext, template: Template) -> tuple[bool, str | None]:
+def check_template(context: AppContext, template: Template) -> tuple[bool, str | None]:
     """Return whether a job of this template can be submitted now, in its environment or in any that
     may be chosen instead, and the reason if not.
     """
@@ -92,7 +92,9 @@ def _list_choices(context: AppContext, template: Template) -> list[Environment]:
     return [entry for entry in context.catalog.environments.values() if entry.kernel]
 
 
-def environment_of(context: AppContext, template: Template, requested: str | None) -> Environment:
+def choose_environment(
+    context: AppContext, template: Template, requested: str | None
+) -> Environment:
     """Return the environment that a job of this template runs in: the requested one, else the
     template's.
 
@@ -108,13 +110,13 @@ def environment_of(context: AppContext, template: Template, requested: str | Non
     if requested not in {None, template.environment}:
         text = f"This template runs in {template.environment}."
         raise invalid_input([FieldError("environment", text)])
-    available, reason = availability_of(context, template)
+    available, reason = check_template(context, template)
     if not available:
         raise invalid_input([FieldError("template", reason or "It can't be used here.")])
     return context.catalog.environments[template.environment]
 
 
-def defaults(context: AppContext, template: Template) -> Resources:
+def compute_defaults(context: AppContext, template: Template) -> Resources:
     """Return the resources of a job of this template with an empty request."""
     environment = context.catalog.environments.get(template.environment)
     return complete({}, template, environment, context.settings, context.watcher.cluster)
@@ -132,7 +134,7 @@ async def complete_for_form(
 
     Raises NotFound, InvalidInput.
     """
-    chosen = template(context, template_name) if template_name else None
+    chosen = get_template(context, template_name) if template_name else None
     environment = _find_form_environment(context, chosen, environment_name)
     allowed = await allowances.load_allowance(context, user.username)
     cluster = context.watcher.cluster
@@ -171,7 +173,7 @@ async def prepare(context: AppContext, user: User, request: JobRequest, uuid: st
         parameters, problems = check_parameters(chosen, request.parameters)
         if problems:
             raise invalid_input([FieldError(name, text) for name, text in problems])
-    resources = resources_for(context, request.resources, chosen, environment)
+    resources = complete_resources(context, request.resources, chosen, environment)
     resources, allowed = await allowances.fit(
         context, user, resources, explicit_names(request.resources)
     )
@@ -217,10 +219,10 @@ def _find_environment(
 ) -> Environment | None:
     if chosen is None:
         return find_environment(context, request.environment) if request.environment else None
-    return environment_of(context, chosen, request.environment)
+    return choose_environment(context, chosen, request.environment)
 
 
-def resources_for(
+def complete_resources(
     context: AppContext,
     requested: Mapping[str, Any],
     chosen: Template | None,

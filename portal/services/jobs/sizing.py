@@ -15,7 +15,7 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import JOBS_TABLE, BatchJob, JobKind, JobState, User
 from portal.services.jobs import prepare
-from portal.services.jobs.sizing_rules import RequestedSize, Run, Sizing, sizing
+from portal.services.jobs.sizing_rules import RequestedSize, Run, Sizing, compute_sizing
 from portal.services.slurm import launch
 from spawner.slurm.model import Outcome
 
@@ -41,10 +41,10 @@ async def size_template(
     context: AppContext, user: User, name: str, environment: str | None = None
 ) -> Sizing:
     """Return the sizing for a job of this template with its default resources. Raises NotFound."""
-    template = prepare.template(context, name)
+    template = prepare.get_template(context, name)
     kind = SimilarJobs(template.name, environment or template.environment)
     return await _compute_sizing(
-        context, user, kind, launch.resources_to_json(prepare.defaults(context, template))
+        context, user, kind, launch.resources_to_json(prepare.compute_defaults(context, template))
     )
 
 
@@ -83,7 +83,11 @@ async def _compute_sizing(
                     like.append(job)
             if len(like) >= MAX_RUNS:
                 break
-    return sizing([run_of(job) for job in like[:MAX_RUNS]], _to_asked(base)) if base else Sizing(0)
+    return (
+        compute_sizing([run_of(job) for job in like[:MAX_RUNS]], _to_asked(base))
+        if base
+        else Sizing(0)
+    )
 
 
 def _build_newest_ids_query(user: User, kind: SimilarJobs) -> Select[str]:

@@ -74,7 +74,7 @@ class Sizing:
     time_limit_minutes: SizingFigure | None = None
 
 
-def sizing(runs: Sequence[Run], base: RequestedSize) -> Sizing:
+def compute_sizing(runs: Sequence[Run], base: RequestedSize) -> Sizing:
     """Compute suggestions for a job that would request `base` from these runs."""
     return Sizing(
         runs=len(runs),
@@ -99,7 +99,7 @@ def _size_memory(runs: Sequence[Run], base: float | None) -> SizingFigure | None
     used += [requested for requested in short if requested is not None]
     if not used:
         return None
-    suggested = rounded(max(MIN_MEMORY_GB, max(used) * MEMORY_ROOM), _MEMORY_STEPS_GB, 16)
+    suggested = round_up(max(MIN_MEMORY_GB, max(used) * MEMORY_ROOM), _MEMORY_STEPS_GB, 16)
     sufficient = [r.asked.memory_gb for r in runs if r.outcome is not Outcome.OUT_OF_MEMORY]
     needed = _find_needed_value(short, sufficient)
     return _to_figure(max(used), base, max(suggested, needed or 0), needed is not None)
@@ -115,7 +115,7 @@ def _size_time(runs: Sequence[Run], base: int | None) -> SizingFigure | None:
     lengths = [r.elapsed_s / 60 for r in done if r.elapsed_s is not None]
     suggested = max([MIN_MINUTES, *(length * TIME_ROOM for length in lengths)])
     needed = _find_needed_value(short, [r.asked.time_limit_minutes for r in done])
-    suggested = rounded(max(suggested, needed or 0), _TIME_STEPS_MIN, 240)
+    suggested = round_up(max(suggested, needed or 0), _TIME_STEPS_MIN, 240)
     return _to_figure(max(used), base, suggested, needed is not None)
 
 
@@ -141,7 +141,7 @@ def _find_needed_value(
     return min(enough, default=2 * lacking)
 
 
-def rounded(value: float, steps: Sequence[tuple[float, float]], last: float) -> float:
+def round_up(value: float, steps: Sequence[tuple[float, float]], last: float) -> float:
     """Round up to a round number: each of `steps` is (upper bound, step size up to it)."""
     step = next((step for upto, step in steps if value <= upto), last)
     return math.ceil(round(value / step, 6)) * step

@@ -20,7 +20,7 @@ from portal.services.sessions import nodes, ssh
 from portal.services.sessions.gate import Decision, GateAnswer
 from portal.services.sessions.ssh import SshAdmission
 from portal.services.slurm import certificates, launch
-from portal.services.slurm.placement import node_address, where_it_runs
+from portal.services.slurm.placement import find_running_job, get_node_address
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 from spawner.names import remove_invisible
 from spawner.ssh.host_key import render_public_key
@@ -197,12 +197,12 @@ async def set_address(
     nodes.check_wanted(job)
     if not context.settings.session_ssh or job.user.disabled_at is not None:
         raise errors.Gone
-    info = await where_it_runs(context, job)
+    info = await find_running_job(context, job)
     _check_current(context, job, run_id)
-    name = certificates.name_of(job)
+    name = certificates.derive_name(job)
     certificate = certificates.issue_first(context, name, request, info)
     tls_name = name if is_tls or certificate is not None else None
-    program = JobSshProgram(info.nodes[0], node_address(context, info), port, tls_name)
+    program = JobSshProgram(info.nodes[0], get_node_address(context, info), port, tls_name)
     if context.job_ssh.register(job.id, run_id, program):
         context.notifier.notify(job.id)
     return certificate
@@ -214,9 +214,9 @@ async def certify(context: AppContext, job: BatchJob, run_id: str, request: str)
     Raises Gone, Conflict, InvalidInput, Unavailable.
     """
     nodes.check_wanted(job)
-    info = await where_it_runs(context, job)
+    info = await find_running_job(context, job)
     _check_current(context, job, run_id)
-    return certificates.sign(context, certificates.name_of(job), request, info)
+    return certificates.sign(context, certificates.derive_name(job), request, info)
 
 
 def report(context: AppContext, job: BatchJob, run_id: str, event: str, message: str) -> None:

@@ -22,12 +22,12 @@ from portal.services.limits.limit_rules import (
     Allowance,
     GroupTotal,
     apply_limits,
+    explain_too_many,
+    explain_too_many_in_group,
     list_refusals,
-    too_many,
-    too_many_in_group,
-    with_type,
+    set_gpu_type,
 )
-from portal.services.limits.live_counts import count_live_kind, members_query
+from portal.services.limits.live_counts import build_members_query, count_live_kind
 from spawner.slurm.model import ClusterInfo, Resources
 from spawner.slurm.parse_accounting import InUse
 
@@ -81,7 +81,7 @@ def adjust(
     adjusted = apply_limits(
         requested, explicit, allowed, lambda candidate: not find_impossible(candidate, cluster)
     )
-    return with_type(adjusted, allowed, cluster)
+    return set_gpu_type(adjusted, allowed, cluster)
 
 
 async def count_gpus_in_use(context: AppContext, username: str) -> int | None:
@@ -143,12 +143,12 @@ async def _find_excess(
     limit = allowed.effective.get(name)
     if limit is not None:
         have = await count_live_kind(db, name, [user.username])
-        if text := too_many(kind, have, added, limit):
+        if text := explain_too_many(kind, have, added, limit):
             return text
     for shared in allowed.group_totals:
         most = getattr(shared.values, name)
         if most is not None:
-            have = await count_live_kind(db, name, members_query(shared.group))
-            if text := too_many_in_group(kind, have, added, most, shared.group):
+            have = await count_live_kind(db, name, build_members_query(shared.group))
+            if text := explain_too_many_in_group(kind, have, added, most, shared.group):
                 return text
     return None

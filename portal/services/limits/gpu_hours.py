@@ -71,7 +71,7 @@ async def read_next(context: AppContext, now: datetime) -> bool:
     """Read today and the next due days of the past, each even if the other fails. Return whether
     more of the past is due.
     """
-    spans = await due(context, now)
+    spans = await list_due_spans(context, now)
     failures: list[SlurmError] = []
     for first, last in spans[:2]:
         answered = True
@@ -139,7 +139,7 @@ async def _read_span(
             jobs=len(lost),
             users=sorted({job.user for job in lost})[:10],
         )
-    return await asyncio.to_thread(by_day, kept, start, end, now)
+    return await asyncio.to_thread(split_by_day, kept, start, end, now)
 
 
 def is_runaway(job: JobTime, shown: Mapping[int, JobInfo] | None, now: datetime) -> bool:
@@ -160,13 +160,13 @@ def _add(name: str, parts: Iterable[UsageSum]) -> UsageSum:
     return UsageSum(name, *map(sum, zip(*numbers, strict=True)))
 
 
-async def due(context: AppContext, now: datetime) -> list[tuple[date, date]]:
+async def list_due_spans(context: AppContext, now: datetime) -> list[tuple[date, date]]:
     """Return the spans of days to read (first and last), newest first: first today, with yesterday
     until that is settled, because these stay due. Adjacent days before them are merged.
     """
     today = now.astimezone(UTC).date()
     unsettled_from = (now.astimezone(UTC) - SETTLED).date()
-    oldest = months_back(today, context.settings.usage_months - 1)
+    oldest = subtract_months(today, context.settings.usage_months - 1)
     async with context.db.session() as db:
         rows = await db.execute(select(UsageRead.day, UsageRead.read_at))
         reads = {day: at for day, at in rows.all()}  # noqa: C416 - rows, as a mapping
@@ -198,13 +198,13 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def months_back(day: date, months: int) -> date:
+def subtract_months(day: date, months: int) -> date:
     """Return the first day of the month `months` before that of `day`."""
     total = day.year * 12 + day.month - 1 - months
     return date(total // 12, total % 12 + 1, 1)
 
 
-def by_day(
+def split_by_day(
     jobs: Iterable[JobTime], start: datetime, end: datetime, now: datetime
 ) -> dict[Key, UsageSum]:
     """Split the usage of these jobs between two times by day, user and account. Pure."""

@@ -41,7 +41,7 @@ from portal.services.limits.limit_rules import (
     FIELDS,
     GROUP_TOTAL_FIELDS,
     LimitValues,
-    exceeding,
+    find_exceeding,
 )
 from spawner.slurm.parse_accounting import is_name
 
@@ -158,7 +158,7 @@ def record(
 ) -> None:
     """Record the changed fields, in the caller's transaction."""
     fields = dict.fromkeys([*before, *after])
-    detail = audit.changed(before, {field: after.get(field) for field in fields})
+    detail = audit.list_changes(before, {field: after.get(field) for field in fields})
     target = format_target(*subject)
     audit.record(
         db, action, actor=by.actor, target=target, detail={**detail, **(extra or {})}, ip=by.ip
@@ -333,7 +333,7 @@ async def put_as_manager(
         else LimitValues()
     )
     await check(context, LimitScope.USER, username, given)
-    problems = exceeding(given, _get_ceiling(limits, username, group, groups), bounds)
+    problems = find_exceeding(given, _get_ceiling(limits, username, group, groups), bounds)
     if problems:
         raise invalid_input(problems)
     request = LimitRequest(

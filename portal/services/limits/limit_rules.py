@@ -186,7 +186,9 @@ def apply_limits(
 _TIME = "time_limit_minutes"
 
 
-def with_type(resources: Resources, allowance: Allowance, cluster: ClusterInfo | None) -> Resources:
+def set_gpu_type(
+    resources: Resources, allowance: Allowance, cluster: ClusterInfo | None
+) -> Resources:
     """Set the GPU type where limits count by type and the partition has a single type.
 
     Slurm counts GPUs by type only for jobs that name one.
@@ -225,7 +227,7 @@ def list_refusals(
     most = allowance.effective.get(_TIME)
     minutes = resources.time_limit_minutes
     if most is not None and minutes is not None and minutes > most.value:
-        longest, source = format_minutes(most.value), source_label(most)
+        longest, source = format_minutes(most.value), describe_source(most)
         text = f"Your sessions and jobs may last {longest} at most{source}."
         errors.append(_error(_TIME, f"{text} {_LESS_TIME}"))
     for name, name_field, words in _CHOICES:
@@ -234,7 +236,9 @@ def list_refusals(
         if allowed is not None and chosen is not None and chosen not in allowed.value:
             may = ", ".join(allowed.value)
             errors.append(
-                _error(name_field, f"You may use {words}: {may}{source_label(allowed)}. {_OTHER}")
+                _error(
+                    name_field, f"You may use {words}: {may}{describe_source(allowed)}. {_OTHER}"
+                )
             )
     return [*errors, *_check_group_totals(resources, allowance)]
 
@@ -249,7 +253,7 @@ _CHOICES = (
 )
 
 
-def requested_totals(resources: Resources) -> dict[str, float]:
+def compute_totals(resources: Resources) -> dict[str, float]:
     """Return the amounts that one job takes on all its nodes together.
 
     These are the fields that are limited by amount in use.
@@ -269,12 +273,12 @@ def _check_amounts(
     resources: Resources, allowance: Allowance, gpus_in_use: int | None
 ) -> list[FieldError]:
     errors = []
-    for name, number in requested_totals(resources).items():
+    for name, number in compute_totals(resources).items():
         most = allowance.effective.get(name)
         if most is None or number <= most.value:
             continue
         amount = format_amount(most.value, name)
-        text = f"You may use {amount} at once{source_label(most)}; this asks for"
+        text = f"You may use {amount} at once{describe_source(most)}; this asks for"
         text += f" {number:g}."
         if name == "gpus" and gpus_in_use:
             text += f" Your sessions and jobs use {gpus_in_use} now."
@@ -293,14 +297,14 @@ def _check_by_type(
         types = _list_gpu_types(resources, cluster) if cluster else []
         if not set(types) & set(limits.value) or len(types) < 2:
             return []
-        source = source_label(limits)
+        source = describe_source(limits)
         text = f"Your GPUs are counted by type{source}: choose one of {', '.join(types)}."
         return [_error("gpu_type", text)]
     most, number = limits.value.get(kind), resources.gpus * resources.nodes
     if most is None or number <= most:
         return []
     text = f"You may use {most} GPU{'' if most == 1 else 's'} of type {kind} at once"
-    text += f"{source_label(limits)}; this asks for {number}. Ask for fewer, {_ASK}"
+    text += f"{describe_source(limits)}; this asks for {number}. Ask for fewer, {_ASK}"
     return [_error("gpus", text)]
 
 
@@ -310,7 +314,7 @@ def _check_group_totals(resources: Resources, allowance: Allowance) -> list[Fiel
     for shared in allowance.group_totals:
         if resources.account is None or shared.account != resources.account:
             continue
-        for name, number in requested_totals(resources).items():
+        for name, number in compute_totals(resources).items():
             most = getattr(shared.values, name)
             if most is not None and number > most:
                 text = f"All members of {shared.group} together may use {format_amount(most, name)}"
@@ -319,7 +323,7 @@ def _check_group_totals(resources: Resources, allowance: Allowance) -> list[Fiel
     return errors
 
 
-def too_many(kind: str, have: int, added: int, limit: EffectiveLimit) -> str | None:
+def explain_too_many(kind: str, have: int, added: int, limit: EffectiveLimit) -> str | None:
     """Return why `added` sessions or jobs (`kind`) may not be started, or None.
 
     The user has `have` pending or running ones.
@@ -327,14 +331,16 @@ def too_many(kind: str, have: int, added: int, limit: EffectiveLimit) -> str | N
     if have + added <= limit.value:
         return None
     text = f"You may have {limit.value} {kind}{'' if limit.value == 1 else 's'} at a time"
-    text += f"{source_label(limit)}; {have} of yours {_waits_or_runs(have)} now"
+    text += f"{describe_source(limit)}; {have} of yours {_waits_or_runs(have)} now"
     text += f", and this would be {added} more." if added > 1 else "."
     if limit.value == 0:
         return " ".join([text, "Ask your administrators for more."])
     return f"{text} {'Stop one' if have else 'Submit fewer'}, {_ASK}"
 
 
-def too_many_in_group(kind: str, have: int, added: int, limit: int, group: str) -> str | None:
+def explain_too_many_in_group(
+    kind: str, have: int, added: int, limit: int, group: str
+) -> str | None:
     """Return the same for all members of a group together."""
     if have + added <= limit:
         return None
@@ -347,7 +353,7 @@ def _waits_or_runs(number: int) -> str:
     return "waits or runs" if number == 1 else "wait or run"
 
 
-def source_label(limit: EffectiveLimit) -> str:
+def describe_source(limit: EffectiveLimit) -> str:
     """Return the origin of a value in parentheses, to follow a message."""
     source = limit.source
     match source.scope:
@@ -378,7 +384,7 @@ def _error(name: str, text: str) -> FieldError:
 # --- limits set by group managers ---------------------------------------------------------------
 
 
-def exceeding(
+def find_exceeding(
     given: LimitValues, ceiling: LimitValues, before: LimitValues | None
 ) -> list[FieldError]:
     """Return the fields that a group manager may not set so high.

@@ -22,9 +22,9 @@ from portal.services.limits.association_states import AssociationState
 from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, LimitSource, LimitValues
 from portal.services.limits.live_counts import (
     LiveCounts,
+    build_members_query,
     count_live,
     count_live_by_user,
-    members_query,
 )
 from portal.services.limits.slurm_limits import NO_ANSWER
 from spawner.slurm.parse_accounting import InUse
@@ -83,12 +83,12 @@ async def load_user_limits(context: AppContext, username: str) -> UserLimits:
         groups=sorted(groups),
         by_field={name: FieldLimit(effective.get(name), without_own.get(name)) for name in FIELDS},
         limits=rows,
-        in_use=await in_use(context, username),
+        in_use=await load_in_use_now(context, username),
         associations=context.slurm_limits.by_user.get(username, []),
     )
 
 
-async def in_use(context: AppContext, username: str) -> InUseNow:
+async def load_in_use_now(context: AppContext, username: str) -> InUseNow:
     async with context.db.session() as db:
         live = await count_live(db, [username])
     return InUseNow(live, await load_in_use(context, username))
@@ -100,12 +100,12 @@ async def load_group_total_use(context: AppContext, group: str) -> InUseNow:
     Running jobs are those in the group's account or, if there is none, all jobs of its members.
     """
     async with context.db.session() as db:
-        live = await count_live(db, members_query(group))
+        live = await count_live(db, build_members_query(group))
     usage = await context.accounting.in_use()
     use = usage.get((get_account(context.settings, group), "")) if usage is not None else None
     if usage is not None and use is None:
         async with context.db.session() as db:
-            names = set((await db.scalars(members_query(group))).all())
+            names = set((await db.scalars(build_members_query(group))).all())
         use = sum((in_use for (_, user), in_use in usage.items() if user in names), InUse())
     return InUseNow(live, use)
 
@@ -152,7 +152,7 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
         query = query.where(GroupMembership.name == group, User.deleted_at.is_(None))
         users = list((await db.scalars(query.order_by(User.username))).all())
         groups = await _load_groups(db, [user.id for user in users])
-        live = await count_live_by_user(db, members_query(group))
+        live = await count_live_by_user(db, build_members_query(group))
     sorted_out, use = group_by_scope(limits), await context.accounting.in_use()
     own = {row.name: row for row in limits if row.scope is LimitScope.USER}
     by_scope = {row.scope: row for row in limits if row.name == group}
@@ -193,7 +193,7 @@ async def _load_groups(db: AsyncSession, ids: list[str]) -> dict[str, set[str]]:
     return groups
 
 
-async def members(context: AppContext, rows: Iterable[Limit]) -> dict[str, set[str]]:
+async def load_members(context: AppContext, rows: Iterable[Limit]) -> dict[str, set[str]]:
     """Return the known members of the groups with a per-member limit among these limits."""
     groups = [row.name for row in rows if row.scope is LimitScope.MEMBER]
     async with context.db.session() as db:
@@ -206,7 +206,7 @@ async def members(context: AppContext, rows: Iterable[Limit]) -> dict[str, set[s
     return by_group
 
 
-def state_of(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSyncState:
+def compare_with_slurm(context: AppContext, row: Limit, members: Iterable[str]) -> LimitSyncState:
     """Return whether Slurm has a limit. `members` are the users that a MEMBER limit applies to."""
     associations = _list_associations(context, row, set(members))
     given = to_limit_values(row)
@@ -236,7 +236,7 @@ def recall_state(context: AppContext, row: Limit, members: Iterable[str]) -> Lim
 
     They load it with `SlurmLimits.recall`. None means neither, not that Slurm has the limit.
     """
-    state = state_of(context, row, members)
+    state = compare_with_slurm(context, row, members)
     drifted = any(
         association.drift for association in _list_associations(context, row, set(members))
     )

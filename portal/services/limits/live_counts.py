@@ -26,7 +26,7 @@ class LiveCounts:
     jobs: int = 0
 
 
-def members_query(group: str) -> Any:
+def build_members_query(group: str) -> Any:
     """Select the user names of the group members that the portal knows."""
     query = select(User.username).join(GroupMembership, GroupMembership.user_id == User.id)
     return query.where(GroupMembership.name == group)

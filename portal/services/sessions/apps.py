@@ -117,7 +117,7 @@ async def _record(
 ) -> None:
     """Record a change, without the command or the file: a command can contain a password."""
     async with context.db.session() as db:
-        audit.job_event(action, session, session.user, ip, detail)(db, None)
+        audit.prepare_job_event(action, session, session.user, ip, detail)(db, None)
         await db.commit()
 
 

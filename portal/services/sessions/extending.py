@@ -22,7 +22,7 @@ from portal.services.audit import audit
 from portal.services.cluster.reservations import is_for
 from portal.services.slurm import launch
 from portal.services.slurm.job_identity import find_job
-from portal.services.slurm.placement import last_job_info
+from portal.services.slurm.placement import find_last_state
 from portal.services.store import update_row
 from spawner.durations import format_minutes
 from spawner.errors import JobNotFound, Rejected, SlurmError
@@ -97,7 +97,7 @@ async def extend(
             compute_extension(session, context.settings, context.watcher.cluster), minutes
         )
         launch.check_slurm_answers(context)
-        info = last_job_info(context, session)
+        info = find_last_state(context, session)
         if info is None or info.phase is not JobPhase.RUNNING:
             raise Conflict(NOT_RUNNING)
         limit = await _raise_slurm_limit(context, session, info, minutes)
@@ -214,7 +214,7 @@ async def _save_new_end(
 ) -> Session:
     """Return the row with its new end, as reported by Slurm or computed from the new limit."""
     await context.watcher.refresh()
-    seen = last_job_info(context, session)
+    seen = find_last_state(context, session)
     started = info.start_time
     if seen is not None and seen != info and seen.time_limit_minutes is not None:
         started, limit = seen.start_time, seen.time_limit_minutes
@@ -230,7 +230,7 @@ async def _record_extension(
     context: AppContext, user: User, session: Session, limit: int, minutes: int, ip: str, by: str
 ) -> None:
     times = {"time_limit_minutes": limit}, {"time_limit_minutes": limit + minutes}
-    detail = {"minutes": minutes, "by": by, **audit.changed(*times)}
+    detail = {"minutes": minutes, "by": by, **audit.list_changes(*times)}
     target = f"{session.user.username}/{session.name}"
     async with context.db.session() as db:
         audit.record(

@@ -99,7 +99,7 @@ def decide(username: str | None, owner: str, server: str, live: LiveSession | No
         return Decision(GateAnswer.LOGIN)
     if username != owner or not (USERNAME.fullmatch(owner) and SESSION.fullmatch(server)):
         return Decision(GateAnswer.REFUSED)
-    target = target_of(live) if live is not None else None
+    target = get_target(live) if live is not None else None
     if live is None or target is None:
         return Decision(GateAnswer.UNAVAILABLE)
     if (live.owner, live.name) != (owner, server):
@@ -107,7 +107,7 @@ def decide(username: str | None, owner: str, server: str, live: LiveSession | No
     return Decision(GateAnswer.ENTER, *target, live.tls_name)
 
 
-def target_of(live: LiveSession) -> tuple[str, int] | None:
+def get_target(live: LiveSession) -> tuple[str, int] | None:
     """Return the host and port of the session's server if it serves requests and should, else
     None.
     """

@@ -16,7 +16,7 @@ from portal.models import Job, JobState, Session, Wanted
 from portal.services.hashes import hash_token
 from portal.services.slurm import certificates
 from portal.services.slurm.lifecycle import build_observed_columns
-from portal.services.slurm.placement import node_address, where_it_runs
+from portal.services.slurm.placement import find_running_job, get_node_address
 from portal.services.store import update_row
 from spawner.slurm.model import Outcome
 
@@ -48,9 +48,9 @@ async def set_address(
     Raises Conflict until Slurm reports where the job runs.
     """
     check_wanted(session)
-    info = await where_it_runs(context, session)
-    host = node_address(context, info)
-    name = certificates.name_of(session)
+    info = await find_running_job(context, session)
+    host = get_node_address(context, info)
+    name = certificates.derive_name(session)
     certificate = certificates.issue_first(context, name, request, info)
 
     def modify(row: Session) -> None:
@@ -72,8 +72,8 @@ async def certify(context: AppContext, session: Session, request: str) -> str:
     """Return a certificate to replace one that expires soon. Raises Conflict, InvalidInput,
     Unavailable.
     """
-    info = await where_it_runs(context, session)
-    return certificates.sign(context, certificates.name_of(session), request, info)
+    info = await find_running_job(context, session)
+    return certificates.sign(context, certificates.derive_name(session), request, info)
 
 
 async def wait_for_server(

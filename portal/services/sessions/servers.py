@@ -16,7 +16,7 @@ from portal.errors import Conflict, NotFound
 from portal.models import JobState, Session, User, Wanted
 from portal.services.sessions.gate import Decision, GateAnswer, LiveSession, host_port
 from portal.services.slurm import certificates, launch
-from portal.services.slurm.placement import last_job_info
+from portal.services.slurm.placement import find_last_state
 from portal.services.store import update_row
 from spawner import signing
 from spawner.slurm.model import JobPhase
@@ -77,7 +77,7 @@ async def start(
 
 
 def build_url(session: Session) -> str:
-    scheme = certificates.scheme(session.tls_name)
+    scheme = certificates.get_scheme(session.tls_name)
     return f"{scheme}://{host_port(session.target_host or '', session.target_port or 0)}"
 
 
@@ -98,10 +98,10 @@ async def is_running(context: AppContext, session: Session | None) -> bool:
     """
     if session is None or not is_alive(session):
         return False
-    info = last_job_info(context, session)
+    info = find_last_state(context, session)
     if info is None:
         await context.watcher.refresh()
-        info = last_job_info(context, session)
+        info = find_last_state(context, session)
     if info is None:
         return context.watcher.stale_since is not None
     return info.phase is not JobPhase.ENDED

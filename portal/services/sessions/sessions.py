@@ -191,7 +191,7 @@ async def stop(context: AppContext, session: Session, *, by: User, ip: str = "")
         if by.id != row.user_id and row.outcome is None:
             row.outcome, row.reason, row.suggestion = Outcome.CANCELLED, STOPPED_BY_ADMIN, None
 
-    event = audit.job_event(action, session, by, ip)
+    event = audit.prepare_job_event(action, session, by, ip)
     changed = await update_row(context.db, Session, session.id, modify, event)
     context.notifier.notify(session.user_id, session.id)
     context.notifier.notify(RECONCILE)
@@ -206,7 +206,7 @@ async def remove(context: AppContext, session: Session, *, by: User, ip: str = "
             raise Conflict("This session has not ended yet. Stop it first.")
         row.removed_at = utcnow()
 
-    event = audit.job_event(audit.Action.SESSION_REMOVE, session, by, ip)
+    event = audit.prepare_job_event(audit.Action.SESSION_REMOVE, session, by, ip)
     await update_row(context.db, Session, session.id, modify, event)
     context.notifier.notify(session.user_id)
 

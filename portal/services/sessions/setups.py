@@ -1,7 +1,7 @@
 """Saved setups of users, and the configurations that they used last to start sessions.
 
 A setup is an environment with resources. It is kept even if it cannot be used now (the image is
-missing, the GPUs are gone, a limit was lowered); `problem_of` returns the current obstacle.
+missing, the GPUs are gone, a limit was lowered); `find_obstacle` returns the current obstacle.
 """
 
 from collections.abc import Mapping
@@ -147,7 +147,7 @@ async def start(
     return session
 
 
-async def recent(context: AppContext, user: User) -> list[RecentSetup]:
+async def list_recent(context: AppContext, user: User) -> list[RecentSetup]:
     """Return the distinct configurations of a user's last sessions, newest first. Sessions that
     were removed from the list count too: a user who tidies the list keeps the shortcut.
     """
@@ -173,7 +173,9 @@ async def recent(context: AppContext, user: User) -> list[RecentSetup]:
     return list(setups.values())[:MAX_RECENT]
 
 
-def problem_of(context: AppContext, environment: str, resources: Mapping[str, Any]) -> str | None:
+def find_obstacle(
+    context: AppContext, environment: str, resources: Mapping[str, Any]
+) -> str | None:
     """Return why a session of this configuration cannot start now, as far as is known without a
     query to Slurm, or None if no obstacle is known.
     """

@@ -37,7 +37,7 @@ GB = 1 << 30
 Measured = BatchJob | Session
 
 
-async def due(context: AppContext, now: datetime) -> list[Measured]:
+async def load_due(context: AppContext, now: datetime) -> list[Measured]:
     """Return the jobs and sessions whose accounting is due."""
     jobs = select(BatchJob).where(BatchJob.usage_due <= now, BatchJob.job_id.is_not(None))
     sessions = select(Session).where(Session.usage_due <= now, Session.job_id.is_not(None))
@@ -124,11 +124,13 @@ async def _write_row(
         if cause and columns.get("reason") and columns["reason"] == _get_slurm_reason(ours):
             columns |= {"reason": cause.text, "suggestion": cause.suggestion}
         if columns.get("tasks"):
-            columns |= arrays.with_causes(columns, causes)
+            columns |= arrays.add_causes(columns, causes)
         for column, value in columns.items():
             setattr(row, column, value)
         is_complete = bool(ours) and all(usage.complete for usage in ours)
-        row.usage_due = next_due(row, is_complete and row.state is JobState.ENDED, bool(ours), now)
+        row.usage_due = compute_next_due(
+            row, is_complete and row.state is JobState.ENDED, bool(ours), now
+        )
 
     kind: type[Measured] = type(job)
     await update_row(context.db, kind, job.id, modify)
@@ -189,7 +191,7 @@ def sum_totals(ours: Iterable[JobUsage]) -> dict[str, Any]:
     }
 
 
-def next_due(row: Measured, complete: bool, heard: bool, now: datetime) -> datetime | None:
+def compute_next_due(row: Measured, complete: bool, heard: bool, now: datetime) -> datetime | None:
     """Return the time of the next accounting request, None if there is none."""
     if complete:
         return None

@@ -115,7 +115,7 @@ def _to_task_fields(info: JobInfo, now: datetime) -> Task:
     }
 
 
-def with_causes(columns: Update, causes: Mapping[int | None, Explanation | None]) -> Update:
+def add_causes(columns: Update, causes: Mapping[int | None, Explanation | None]) -> Update:
     """Return the tasks with the causes found in their logs, and the array's resulting reason and
     suggestion.
     """

@@ -25,7 +25,7 @@ LOST = (
 )
 
 
-def name_of(row: Session | Tensorboard | BatchJob) -> str:
+def derive_name(row: Session | Tensorboard | BatchJob) -> str:
     """Return the host name in a certificate: one per session, per run of a TensorBoard, and per
     batch job, for its SSH.
     """
@@ -67,7 +67,7 @@ def build_connect_arguments(context: AppContext, tls_name: str | None) -> dict[s
     return {"ssl": _require_authority(context).context, "server_hostname": tls_name}
 
 
-def scheme(tls_name: str | None) -> str:
+def get_scheme(tls_name: str | None) -> str:
     """Return `https` for a server that has a certificate, else `http`."""
     return "http" if tls_name is None else "https"
 

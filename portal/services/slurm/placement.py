@@ -7,12 +7,12 @@ from portal.services.slurm.lifecycle import is_external, is_ours
 from spawner.slurm.model import JobInfo, JobPhase
 
 
-async def where_it_runs(context: AppContext, job: Job) -> JobInfo:
+async def find_running_job(context: AppContext, job: Job) -> JobInfo:
     """Return Slurm's state of a job that claims to run. Concurrent calls share one query."""
-    info = last_job_info(context, job)
+    info = find_last_state(context, job)
     if info is None or info.phase is not JobPhase.RUNNING:
         await context.watcher.refresh()
-        info = last_job_info(context, job)
+        info = find_last_state(context, job)
     if info is None or info.phase is not JobPhase.RUNNING or not info.nodes:
         raise Conflict("Slurm has not reported this job as running yet.")
     if not is_ours(job, info):
@@ -20,7 +20,7 @@ async def where_it_runs(context: AppContext, job: Job) -> JobInfo:
     return info
 
 
-def last_job_info(context: AppContext, job: Job) -> JobInfo | None:
+def find_last_state(context: AppContext, job: Job) -> JobInfo | None:
     """Return the last state that Slurm reported of a job, matched by our ID, its owner, and Slurm's
     ID if it is known.
     """
@@ -34,7 +34,7 @@ def last_job_info(context: AppContext, job: Job) -> JobInfo | None:
     )
 
 
-def node_address(context: AppContext, info: JobInfo) -> str:
+def get_node_address(context: AppContext, info: JobInfo) -> str:
     """Return the address of a job's first node as known to Slurm. Raises Conflict while it is
     unknown.
     """

@@ -12,7 +12,7 @@ from portal.context import AppContext
 from portal.models import BatchJob, Job, JobState, Session, Wanted
 from portal.services.limits.gpu_limit import explain_pending
 from portal.services.slurm import arrays, lifecycle
-from portal.services.slurm.placement import last_job_info
+from portal.services.slurm.placement import find_last_state
 from spawner.slurm.missing_jobs import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobPhase
 
@@ -83,7 +83,7 @@ class RowSync:
         """
         if not lifecycle.has_reported_its_end(row) or row.wanted is Wanted.STOP:
             return None
-        info = last_job_info(self._context, row)
+        info = find_last_state(self._context, row)
         if info is None or info.phase is not JobPhase.RUNNING:
             return None
         if now - self._outliving.setdefault(row.id, now) <= END_PATIENCE:
@@ -146,7 +146,7 @@ class RowSync:
                 return arrays.build_observed_columns(
                     job, arrays.select_tasks(job, ours), now, self._explain
                 )
-            info = lifecycle.choose_copy(ours) or last_job_info(self._context, job)
+            info = lifecycle.choose_copy(ours) or find_last_state(self._context, job)
             if job.array_size is not None and info is not None:
                 # None of its tasks is in squeue any longer: accounting has them all.
                 return {
@@ -154,7 +154,7 @@ class RowSync:
                     "usage_due": job.usage_due or now,
                 }
         else:
-            info = last_job_info(self._context, job)
+            info = find_last_state(self._context, job)
         if info is None or not lifecycle.is_ours(job, info):
             return self._handle_missing(job, now)
         update = lifecycle.build_observed_columns(
@@ -190,7 +190,7 @@ class RowSync:
 
     def find_end(self, job: BatchJob) -> JobInfo | None:
         """Return Slurm's report of the end of a row's job, None if there is none."""
-        info = lifecycle.choose_copy(self._find_copies(job)) or last_job_info(self._context, job)
+        info = lifecycle.choose_copy(self._find_copies(job)) or find_last_state(self._context, job)
         if info is None or info.phase is not JobPhase.ENDED or info.job_id != job.job_id:
             return None
         return info if lifecycle.is_ours(job, info) else None

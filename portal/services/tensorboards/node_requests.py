@@ -8,7 +8,7 @@ from portal.errors import Gone, LoginRequired
 from portal.models import Tensorboard, TensorboardState
 from portal.services.hashes import hash_token
 from portal.services.slurm import certificates
-from portal.services.slurm.placement import node_address, where_it_runs
+from portal.services.slurm.placement import find_running_job, get_node_address
 from portal.services.store import update_row
 from portal.services.tensorboards import runs
 
@@ -31,9 +31,9 @@ async def set_address(
     where the job runs.
     """
     check_wanted(board)
-    info = await where_it_runs(context, await runs.load_host_job(context, board))
-    host = node_address(context, info)
-    name = certificates.name_of(board)
+    info = await find_running_job(context, await runs.load_host_job(context, board))
+    host = get_node_address(context, info)
+    name = certificates.derive_name(board)
     certificate = certificates.issue_first(context, name, request, info)
 
     def modify(row: Tensorboard) -> None:
@@ -53,8 +53,8 @@ async def certify(context: AppContext, board: Tensorboard, request: str) -> str:
     Unavailable.
     """
     check_wanted(board)
-    info = await where_it_runs(context, await runs.load_host_job(context, board))
-    return certificates.sign(context, certificates.name_of(board), request, info)
+    info = await find_running_job(context, await runs.load_host_job(context, board))
+    return certificates.sign(context, certificates.derive_name(board), request, info)
 
 
 async def wait_while_wanted(context: AppContext, board: Tensorboard, wait_s: float) -> None:

@@ -112,7 +112,7 @@ async def _check_user(context: AppContext, parent: Job, username: str) -> None:
 
 async def _check_group(context: AppContext, by: User, group: str) -> None:
     await context.directory_users.refresh_if_old(by.id, by.username, by.groups_at)
-    own_groups, _ = await memberships.groups_of(context.db, by.id)
+    own_groups, _ = await memberships.load_groups(context.db, by.id)
     if group not in own_groups:
         raise invalid_input([FieldError("group", NO_GROUP)])
 

@@ -53,7 +53,7 @@ async def request_start(
         row.logdir = chosen or row.logdir
         runs.reset_run(row, fresh_run, None)
 
-    event = audit.job_event(audit.Action.TENSORBOARD_START, parent, user, ip)
+    event = audit.prepare_job_event(audit.Action.TENSORBOARD_START, parent, user, ip)
 
     def record_event(db: AsyncSession, row: Tensorboard) -> None:
         if row.run_id == fresh_run[0]:
@@ -75,7 +75,7 @@ async def ensure(context: AppContext, parent: Job, user: User) -> Tensorboard:
 
 async def request_stop(context: AppContext, board: Tensorboard, user: User, ip: str = "") -> None:
     """Request the end of a TensorBoard."""
-    event = audit.job_event(audit.Action.TENSORBOARD_STOP, board.parent, user, ip)
+    event = audit.prepare_job_event(audit.Action.TENSORBOARD_STOP, board.parent, user, ip)
     await runs.end_run(context, board, None, record_event=event)
 
 

@@ -32,7 +32,7 @@ from portal.models import AuditEvent, HalfLogin, HomeTask, WebSession
 from portal.services.audit.audit import (
     Action,
     Actor,
-    changed,
+    list_changes,
     list_recorded_actions,
     record,
     to_current_action,
@@ -115,7 +115,7 @@ async def edit(
         user = await lookup.load_user(db, username)
         if user is not None and memberships.is_same(user, after):
             user.display_name, user.email = after.display_name, after.email
-        detail = {"version": after.version, **changed(old, new)}
+        detail = {"version": after.version, **list_changes(old, new)}
         record(db, Action.USER_EDIT, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
     return after

@@ -225,7 +225,7 @@ def _to_row(
         login_group=user.login_group,
         slurm_account=user.slurm_account,
         groups=tuple(sorted(user.groups)),
-        role=roles.role_for(user.groups, settings),
+        role=roles.derive_role(user.groups, settings),
     )
 
 

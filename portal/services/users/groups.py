@@ -65,7 +65,7 @@ async def load_details(context: AppContext, name: str) -> GroupDetails:
     able = await lookup.load_capabilities(context)
     async with context.db.session() as db:
         users = await _load_users(db, everyone)
-        managers = await managers_of(db, name)
+        managers = await load_managers(db, name)
     members = [
         DirectoryMember(
             username,
@@ -79,7 +79,7 @@ async def load_details(context: AppContext, name: str) -> GroupDetails:
     return GroupDetails(group, members, managers, able)
 
 
-async def managers_of(db: AsyncSession, group: str) -> list[str]:
+async def load_managers(db: AsyncSession, group: str) -> list[str]:
     query = (
         select(User.username)
         .join(GroupManager, GroupManager.user_id == User.id)

@@ -83,7 +83,7 @@ class HomeCommandLoop:
             return
         username = user.former_username or user.username
         try:
-            arguments = home_directories.arguments(settings, username, row)
+            arguments = home_directories.build_arguments(settings, username, row)
         except Conflict as error:
             await self._finish(row, username, Ended(None, error.detail))
             return

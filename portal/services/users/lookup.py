@@ -214,7 +214,7 @@ async def _load_row(context: AppContext, username: str) -> UserDetails:
             user=user,
             problem=None,
             capabilities=able,
-            groups=await memberships.names_of(db, user_id),
+            groups=await memberships.load_names(db, user_id),
             manages=sorted((await db.scalars(managed)).all()),
             second_factor=await db.scalar(factor) is not None,
             web_sessions=await db.scalar(open_sessions) or 0,

@@ -112,17 +112,17 @@ def _check_entry(settings: Settings, details: UserDetails, entry: DirectoryUser)
 
 
 def _check_login_groups(settings: Settings, details: UserDetails, entry: DirectoryUser) -> Check:
-    if roles.role_for(entry.groups, settings) is not None:
+    if roles.derive_role(entry.groups, settings) is not None:
         reason = "With the one-time password." if entry.must_change else "With their password."
         return Check(ReadinessState.YES, reason)
-    groups = login_groups(settings)
+    groups = list_login_groups(settings)
     reason = f"They are in none of the groups that are allowed to log in: {', '.join(groups)}."
     if missing := details.capabilities.missing.get(Ability.GROUPS):
         return _no(f"{reason} {missing}")
     return Check(ReadinessState.NO, reason, Fix.LOGIN_GROUP, groups)
 
 
-def login_groups(settings: Settings) -> tuple[str, ...]:
+def list_login_groups(settings: Settings) -> tuple[str, ...]:
     """Return the groups whose members may log in as users, the default first."""
     default = settings.default_login_group
     first = [default] if default in settings.ldap_user_groups else []
@@ -223,7 +223,7 @@ def _check_last_run(settings: Settings, details: UserDetails, path: str) -> Chec
         return _unknown("It is being created.")
     if last is not None and last.state is HomeState.DONE:
         return Check(ReadinessState.YES, "The site's command has created it.")
-    fix = Fix.HOME if home_directories.command(settings, HomeTask.CREATE) else None
+    fix = Fix.HOME if home_directories.get_command(settings, HomeTask.CREATE) else None
     if last is not None:
         return _no("The site's command failed to create it.", fix)
     if fix:

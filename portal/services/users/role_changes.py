@@ -144,7 +144,7 @@ async def grant(context: AppContext, username: str, role: Role | None, by: Actor
         if role is not None and not roles.is_admitted(user):
             raise errors.Conflict(NO_USE.format(name=username))
         before, granted = user.role, user.granted_role
-        role_then = roles.effective(user.directory_role, role)
+        role_then = roles.choose_higher(user.directory_role, role)
         if before is Role.ADMIN and role_then is not Role.ADMIN:
             refuse_oneself(by, username, "remove your own administrator role")
             await check(db, user, able)

@@ -101,8 +101,8 @@ def patch_slurm(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
     async def find(*_: Any) -> Any:
         return SimpleNamespace(nodes=("node01",))
 
-    monkeypatch.setattr("portal.services.jobs.ssh.where_it_runs", find)
-    monkeypatch.setattr("portal.services.jobs.ssh.node_address", lambda *_: HOST)
+    monkeypatch.setattr("portal.services.jobs.ssh.find_running_job", find)
+    monkeypatch.setattr("portal.services.jobs.ssh.get_node_address", lambda *_: HOST)
     monkeypatch.setattr("portal.services.slurm.launch.step_job_ssh", programs.step)
     monkeypatch.setattr("portal.services.slurm.launch.end_job_ssh", programs.end)
     monkeypatch.setattr("portal.services.slurm.launch.read_job_ssh_log", programs.read_log)
@@ -374,7 +374,7 @@ def test_the_owner_sees_how_to_connect(real: Real) -> None:
 def test_nginx_passes_the_grant_to_the_jobs_program(
     real: Real, programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portal.services.jobs.ssh.node_address", lambda *_: "127.0.0.1")
+    monkeypatch.setattr("portal.services.jobs.ssh.get_node_address", lambda *_: "127.0.0.1")
     real.add_job()
     _, token = real.add_token("alice", "ssh")
     with run_nginx(portal_port=real.port) as door:

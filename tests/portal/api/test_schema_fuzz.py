@@ -151,7 +151,7 @@ def login_server(slapd: Slapd, tmp_path: Path) -> Iterator[Server]:
     with running(slapd, tmp_path, **dict.fromkeys(limits, 10_000)) as made:
         bob = made.login("bob")
         secret = base64.b32decode(made.post(bob, "second-factor/enrolment")["secret"])
-        code = totp.code_at(secret, totp.step_at(time.time()))
+        code = totp.compute_code(secret, totp.step_at(time.time()))
         made.post(bob, "second-factor/confirm", {"code": code})
         yield made
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from portal.db import utcnow
 from portal.models import AuditEvent, Mark, Refusals, User
 from portal.services.audit import refused_logins
-from portal.services.audit.audit import Action, changed, record
+from portal.services.audit.audit import Action, list_changes, record
 from portal.services.audit.retention import MARK, AuditKeeping
 from portal.services.audit.titles import TITLES
 from tests.polling import until
@@ -67,7 +67,7 @@ async def test_what_is_long_or_named_a_secret_is_cut(portal: Portal) -> None:
         "why": "x" * 900,
         "password": "hunter2",
         "list": [{"code": "123456", "deep": [[[["down"]]]]}],
-        **changed({"email": "a"}, {"email": "b\0"}),
+        **list_changes({"email": "a"}, {"email": "b\0"}),
     }
     async with portal.context.db.session() as db:
         record(db, Action.LOGIN, actor="a\nb" + "c" * 200, target="\x1b[2J", detail=detail)

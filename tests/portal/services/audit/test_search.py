@@ -13,7 +13,7 @@ from portal.api import admin_audit
 from portal.db import utcnow
 from portal.models import AuditEvent, Role, User
 from portal.services.audit import search
-from portal.services.audit.audit import Action, changed
+from portal.services.audit.audit import Action, list_changes
 from portal.services.csv_cells import csv_lines
 from portal.web.dependencies import Identity
 from tests.portal.audit_log import AUDIT, add, events, found
@@ -44,7 +44,7 @@ async def filled(portal: Portal, carol: Browser) -> Browser:
         {"target": "t4", "at": now - 6 * day, "action": "token.revoked", "actor": "ali"},
         {
             "target": "bob/lab-1", "at": now - 5 * day, "action": "user.edit",
-            "detail": changed({"email": "bob@old.example"}, {"email": "bob@new.example"}),
+            "detail": list_changes({"email": "bob@old.example"}, {"email": "bob@new.example"}),
         },
         {"target": "100%_x", "at": now - 4 * day, "actor": "-"},
     )  # fmt: skip

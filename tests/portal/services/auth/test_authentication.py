@@ -115,7 +115,7 @@ class TestRole:
         role: str | None,
     ) -> None:
         settings = make_settings(ldap_admin_groups=list(admins), ldap_user_groups=list(users))
-        assert roles.role_for(groups, settings) == role
+        assert roles.derive_role(groups, settings) == role
 
     @pytest.mark.parametrize("name", ["Al ice", "-x", "1a", "a" * 33, "", "a/b", "root\n"])
     async def test_a_name_the_cluster_cannot_use_gives_none(

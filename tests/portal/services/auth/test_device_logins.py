@@ -13,7 +13,7 @@ from portal.db import utcnow
 from portal.models import AccessToken, AuditEvent, DeviceLogin, User, WebSession
 from portal.services.audit.audit import Action
 from portal.services.auth import device_logins, tokens, web_sessions
-from portal.services.auth.tokens import MAX_TOKENS, well_formed
+from portal.services.auth.tokens import MAX_TOKENS, is_well_formed
 from tests.portal.conftest import Answer, Browser, Portal, RunPortal
 
 pytestmark = pytest.mark.anyio
@@ -95,7 +95,7 @@ class TestLogin:
         assert answer.status == 200, answer
         assert answer.headers["Cache-Control"] == "no-store"
         token = answer.body["access_token"]
-        assert well_formed(token)
+        assert is_well_formed(token)
         assert answer.body["username"] == "alice"
         assert answer.body["scope"].split() == SCOPES
         me = await device.get("/api/v1/me", headers={"Authorization": f"Bearer {token}"})

@@ -16,7 +16,7 @@ from portal.db import utcnow
 from portal.models import AccessToken, AuditEvent, Role, SecondFactor, User, WebSession
 from portal.services.audit.audit import Action
 from portal.services.auth import web_sessions
-from portal.services.auth.tokens import MAX_TOKENS, Scope, new_text, well_formed
+from portal.services.auth.tokens import MAX_TOKENS, Scope, is_well_formed, new_text
 from portal.web import dependencies
 from portal.web.request_origin import SAFE_METHODS
 from tests.polling import PATIENCE_S
@@ -81,7 +81,7 @@ class TestMaking:
         token = answer.body["token"]
         assert answer.status == 201
         assert answer.headers["Cache-Control"] == "no-store"
-        assert well_formed(token)
+        assert is_well_formed(token)
         assert answer.body["scopes"] == ["jobs", "read"]
         assert answer.body["last_used_at"] is None
         listed = (await alice.get("/api/v1/tokens")).body

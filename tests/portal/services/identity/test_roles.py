@@ -62,7 +62,7 @@ async def bob(here: Portal) -> AsyncIterator[Browser]:
     ],
 )
 def test_the_higher_one_counts(directory: Role | None, granted: Role | None, counts: Role) -> None:
-    assert roles.effective(directory, granted) is counts
+    assert roles.choose_higher(directory, granted) is counts
 
 
 async def test_a_grant_counts_at_the_next_request(

@@ -274,7 +274,7 @@ async def test_every_order_of_a_long_history_follows_an_index(job_portal: JobPor
     user = await user_of(job_portal, "bob")
     for order in set(listing.JobOrder) - listing.BY_VALUE:
         for wanted in (listing.JobSelection(), listing.JobSelection(template="none")):
-            steps = await plan(job_portal, listing.ordered(listing.query_of(user, wanted), order))
+            steps = await plan(job_portal, listing.add_order(listing.query_of(user, wanted), order))
             assert not [step for step in steps if "SCAN" in step], (order, steps)
             sorts = [step for step in steps if "TEMP B-TREE" in step]
             assert all("RIGHT PART" in step or "LAST TERM" in step for step in sorts), steps

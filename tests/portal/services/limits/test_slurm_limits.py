@@ -234,7 +234,7 @@ async def test_past_is_read_while_yesterday_is_unsettled(job_portal: JobPortal) 
     async with job_portal.context.db.session() as db:
         read = set(await db.scalars(select(UsageRead.day)))
     months = job_portal.context.settings.usage_months
-    oldest = gpu_hours.months_back(midnight.date(), months - 1)
+    oldest = gpu_hours.subtract_months(midnight.date(), months - 1)
     assert read == {oldest + timedelta(days=n) for n in range((midnight.date() - oldest).days + 1)}
 
 
@@ -242,7 +242,7 @@ async def test_use_is_counted_by_user_group_and_month_and_reading_again_changes_
     job_portal: JobPortal,
 ) -> None:
     """Two hours across the end of a month; the loop may read concurrently, with the same result."""
-    first = datetime.combine(gpu_hours.months_back(datetime.now(UTC).date(), 1), time(), UTC)
+    first = datetime.combine(gpu_hours.subtract_months(datetime.now(UTC).date(), 1), time(), UTC)
     job_portal.accounting.times = [
         JobTime(1, "alice", "research", first - HOUR, first + HOUR, gpus=2, cpus=4),
         JobTime(2, "bob", "research", first + HOUR, first + 2 * HOUR, gpus=1, cpus=1),

@@ -166,12 +166,12 @@ async def test_after_the_end_accounting_has_its_say(
         return [JobUsage(info, 600, 300.0, 2, 3 << 30, 0, complete=True)]
 
     monkeypatch.setattr(context.watcher, "fetch_usage", sacct)
-    (row,) = await accounting_totals.due(context, utcnow())
+    (row,) = await accounting_totals.load_due(context, utcnow())
     await accounting_totals.collect(context, [row], utcnow())
     total = (await shown(session))["total"]
     assert (total["elapsed_s"], total["cpu_s"], total["cpu_efficiency"]) == (600, 300.0, 0.25)
     assert total["max_rss_gb"] == 3.0
-    assert await accounting_totals.due(context, utcnow()) == []
+    assert await accounting_totals.load_due(context, utcnow()) == []
 
 
 async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> None:

@@ -31,14 +31,14 @@ async def test_a_session_that_ends_during_its_hello_stays_ended(
     session: Extending, monkeypatch: pytest.MonkeyPatch, end: dict[str, Any]
 ) -> None:
     await session.change(state=JobState.STARTING, wanted=Wanted.RUN, target_port=None)
-    find = placement.where_it_runs
+    find = placement.find_running_job
 
     async def end_first(*arguments: Any) -> Any:
         info = await find(*arguments)
         await session.change(**end)
         return info
 
-    monkeypatch.setattr(nodes, "where_it_runs", end_first)
+    monkeypatch.setattr(nodes, "find_running_job", end_first)
     answer = await session.node("POST", "hello", {"port": 4000, "timings": {}})
     assert answer.status == 410
     async with session.job_portal.context.db.session() as db:

@@ -163,8 +163,8 @@ class TestGroups:
         assert both == ["left-just-now", "scientists"]
 
     def test_so_many_and_so_long(self) -> None:
-        assert memberships.usable({"a", "", "x" * 201, "a\nb", "ä b/c"}) == {"a", "ä b/c"}
-        assert len(memberships.usable(f"group-{number}" for number in range(2000))) == 1000
+        assert memberships.select_storable({"a", "", "x" * 201, "a\nb", "ä b/c"}) == {"a", "ä b/c"}
+        assert len(memberships.select_storable(f"group-{number}" for number in range(2000))) == 1000
 
 
 class TestAUser:

@@ -8,7 +8,7 @@ import pytest
 
 from portal.api.cluster import describe
 from portal.config.settings import Preset, PresetResources, Settings
-from portal.services.cluster.conditions import takes_work
+from portal.services.cluster.conditions import accepts_jobs
 from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
@@ -74,7 +74,7 @@ def test_a_partition_has_its_largest_nodes_and_free_parts() -> None:
 
 @pytest.mark.parametrize("state", ["IDLE", "MIXED", "ALLOCATED", "IDLE+CLOUD", "MIXED+PLANNED"])
 def test_these_take_work(state: str) -> None:
-    assert takes_work(state)
+    assert accepts_jobs(state)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_these_take_work(state: str) -> None:
     ["DOWN", "DOWN*", "IDLE*", "IDLE+DRAIN", "DRAINED", "MIXED+DRAINING", "FAILING", "UNKNOWN"],
 )
 def test_these_do_not(state: str) -> None:
-    assert not takes_work(state)
+    assert not accepts_jobs(state)
 
 
 def test_before_the_first_look_there_is_nothing_but_the_sites_own_words() -> None:

@@ -90,21 +90,21 @@ class TestPreviews:
     @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=50))
     def test_text_is_saved_as_it_was_read(self, text: str) -> None:
         for encoding in ("utf-8-sig", "utf-16-le", "utf-16-be"):
-            found = previews.as_text(previews.encoded(text, encoding), cut=False)
+            found = previews.decode_text(previews.encode_text(text, encoding), cut=False)
             assert found == previews.Text(text, encoding)
 
     def test_tables(self) -> None:
-        found = previews.table('a\tb\n1\t"x\ty"\n')
+        found = previews.parse_table('a\tb\n1\t"x\ty"\n')
         assert found is not None
         assert (found["delimiter"], found["columns"]) == ("\t", ["a", "b"])
         assert found["rows"] == [["1", "x\ty"]]
-        found = previews.table("1,2\n3\n")
+        found = previews.parse_table("1,2\n3\n")
         assert found is not None
         assert (found["columns"], found["rows"]) == (["1", "2"], [["1", "2"], ["3"]])
-        long = previews.table("n\n" + "1\n" * 500)
+        long = previews.parse_table("n\n" + "1\n" * 500)
         assert long is not None
         assert (len(long["rows"]), long["truncated"]) == (200, True)
-        assert previews.table('"' + "x" * 200_000) is None
+        assert previews.parse_table('"' + "x" * 200_000) is None
 
     @given(st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from portal.services.cluster.conditions import Condition, condition, takes_work
+from portal.services.cluster.conditions import Condition, accepts_jobs, get_condition
 from spawner.errors import JobNotFound, Unreachable
 from spawner.slurm import parse, parse_accounting, parse_bounds, parse_nodes, parse_usage
 from spawner.slurm.client import Slurm
@@ -178,10 +178,10 @@ class TestCluster:
         assert (first.address, first.partitions) == ("127.0.0.1", ("gpu", "debug"))
         assert (dict(second.gpus), dict(second.gpus_allocated)) == ({"v100": 2}, {})
         assert (dict(third.gpus), third.reason) == ({}, None)
-        assert [condition(n.state) for n in (first, second, third)] == [
+        assert [get_condition(n.state) for n in (first, second, third)] == [
             Condition.PARTLY, Condition.DRAINED, Condition.PARTLY,
         ]  # fmt: skip
-        assert [takes_work(n.state) for n in (first, second)] == [True, False]
+        assert [accepts_jobs(n.state) for n in (first, second)] == [True, False]
 
     def test_a_reason_replaces_nothing(self, slurm: Recorded) -> None:
         second = parse_nodes.parse_nodes(slurm.text("nodes.txt"))[1]

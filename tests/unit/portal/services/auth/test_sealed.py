@@ -17,21 +17,21 @@ class TestTokens:
     def test_a_scanner_can_know_one(self) -> None:
         text = tokens.new_text()
         assert re.fullmatch(r"dsp_[0-9A-Za-z]{49}", text)
-        assert tokens.well_formed(text)
+        assert tokens.is_well_formed(text)
         assert tokens.new_text() != text
 
     @pytest.mark.parametrize("place", [0, 4, 30, 46, 47, 52])
     def test_a_wrong_letter_is_noticed(self, place: int) -> None:
         text = tokens.new_text()
         other = "B" if text[place] == "A" else "A"
-        assert not tokens.well_formed(text[:place] + other + text[place + 1 :])
+        assert not tokens.is_well_formed(text[:place] + other + text[place + 1 :])
 
     @pytest.mark.parametrize("text", ["", "dsp_", "x" * 53, "dsp_" + "é" * 49, "dsp_" + "0" * 5000])
     def test_other_texts_are_none(self, text: str) -> None:
-        assert not tokens.well_formed(text)
+        assert not tokens.is_well_formed(text)
 
     def test_a_line_break_at_the_end_is_noticed(self) -> None:
-        assert not tokens.well_formed(tokens.new_text() + "\n")
+        assert not tokens.is_well_formed(tokens.new_text() + "\n")
 
 
 class TestSeal:

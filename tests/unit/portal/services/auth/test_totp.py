@@ -19,7 +19,7 @@ RFC_4226 = (
 
 @pytest.mark.parametrize(("step", "code"), list(enumerate(RFC_4226)))
 def test_the_codes_of_rfc_4226(step: int, code: str) -> None:
-    assert totp.code_at(SECRET, step) == code
+    assert totp.compute_code(SECRET, step) == code
 
 
 @pytest.mark.parametrize(
@@ -30,32 +30,35 @@ def test_the_codes_of_rfc_4226(step: int, code: str) -> None:
     ],
 )  # fmt: skip
 def test_the_codes_of_rfc_6238(unix_s: int, code: str) -> None:
-    assert totp.code_at(SECRET, totp.step_at(unix_s), digits=8) == code
+    assert totp.compute_code(SECRET, totp.step_at(unix_s), digits=8) == code
 
 
 @pytest.mark.parametrize("skew", [-1, 0, 1])
 def test_a_clock_may_differ_by_one_step(skew: int) -> None:
-    code = totp.code_at(SECRET, NOW + skew)
-    assert totp.matching_step(SECRET, code, NOW_S, after=0) == NOW + skew
+    code = totp.compute_code(SECRET, NOW + skew)
+    assert totp.find_matching_step(SECRET, code, NOW_S, after=0) == NOW + skew
 
 
 @pytest.mark.parametrize("skew", [-3, -2, 2, 3])
 def test_but_not_by_more(skew: int) -> None:
-    assert totp.matching_step(SECRET, totp.code_at(SECRET, NOW + skew), NOW_S, after=0) is None
+    assert (
+        totp.find_matching_step(SECRET, totp.compute_code(SECRET, NOW + skew), NOW_S, after=0)
+        is None
+    )
 
 
 def test_a_step_that_was_used_is_over_with_all_before_it() -> None:
     for skew in (-1, 0):
-        code = totp.code_at(SECRET, NOW + skew)
-        assert totp.matching_step(SECRET, code, NOW_S, after=NOW) is None
-    later = totp.code_at(SECRET, NOW + 1)
-    assert totp.matching_step(SECRET, later, NOW_S, after=NOW) == NOW + 1
+        code = totp.compute_code(SECRET, NOW + skew)
+        assert totp.find_matching_step(SECRET, code, NOW_S, after=NOW) is None
+    later = totp.compute_code(SECRET, NOW + 1)
+    assert totp.find_matching_step(SECRET, later, NOW_S, after=NOW) == NOW + 1
 
 
 @given(st.text(max_size=12))
 def test_no_text_is_a_code_by_accident(text: str) -> None:
-    codes = {totp.code_at(SECRET, NOW + skew) for skew in (-1, 0, 1)}
-    found = totp.matching_step(SECRET, text, NOW_S, after=0)
+    codes = {totp.compute_code(SECRET, NOW + skew) for skew in (-1, 0, 1)}
+    found = totp.find_matching_step(SECRET, text, NOW_S, after=0)
     assert (found is not None) == (text in codes)
 
 
@@ -73,15 +76,15 @@ def test_recovery_codes_are_ten_and_differ() -> None:
     assert len(set(codes)) == totp.RECOVERY_CODES == 10
     for code in codes:
         assert len(code) == 19
-        assert totp.is_recovery_code(totp.cleaned(code))
+        assert totp.is_recovery_code(totp.normalize_code(code))
 
 
 @pytest.mark.parametrize(
     "typed", ["ABCD-EFGH-IJKL-MNOP", " abcd efgh ijkl mnop ", "abcdefghijklmnop"]
 )
 def test_recovery_codes_count_however_they_are_typed(typed: str) -> None:
-    assert totp.cleaned(typed) == "abcdefghijklmnop"
-    assert totp.is_recovery_code(totp.cleaned(typed))
+    assert totp.normalize_code(typed) == "abcdefghijklmnop"
+    assert totp.is_recovery_code(totp.normalize_code(typed))
 
 
 @pytest.mark.parametrize(
@@ -92,4 +95,4 @@ def test_other_texts_are_no_recovery_codes(code: str) -> None:
 
 
 def test_the_app_s_code_may_be_typed_with_a_space() -> None:
-    assert totp.cleaned("123 456") == "123456"
+    assert totp.normalize_code("123 456") == "123456"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.services.cluster.conditions import Condition, condition
-from portal.services.cluster.gpus import GpuAllocation, NodeShare, gpu_use, shares_by_user
+from portal.services.cluster.conditions import Condition, get_condition
+from portal.services.cluster.gpus import GpuAllocation, NodeShare, compute_shares, list_allocations
 from portal.services.cluster.identity_cache import IdentityCache
 from portal.services.cluster.reservations import is_for, list_reservations
 from portal.services.cluster.snapshot import Queue, build_snapshot
@@ -55,20 +55,22 @@ def of(*jobs: JobInfo) -> Mapping[int, JobInfo]:
     ],
 )  # fmt: skip
 def test_slurms_states_in_one_word(state: str, expected: Condition) -> None:
-    assert condition(state) is expected
+    assert get_condition(state) is expected
 
 
 class TestGpus:
     def test_mine_others_and_free(self) -> None:
         jobs = (job(1, gpus=(("v100", 1),)), job(2, "bob", gpus=(("gpu", 2),)))
-        assert gpu_use(NODE, jobs, "alice") == [GpuAllocation("v100", 4, free=1, mine=1, others=2)]
-        assert gpu_use(NODE, jobs, "carol") == [GpuAllocation("v100", 4, free=1, others=3)]
+        assert list_allocations(NODE, jobs, "alice") == [
+            GpuAllocation("v100", 4, free=1, mine=1, others=2)
+        ]
+        assert list_allocations(NODE, jobs, "carol") == [GpuAllocation("v100", 4, free=1, others=3)]
 
     def test_what_a_job_did_not_say_by_node_is_whose_it_can_only_be(self) -> None:
         known = job(1, gpus=(("v100", 1),))
-        assert gpu_use(NODE, (known, job(2)), "alice")[0].mine == 3
-        assert gpu_use(NODE, (known, job(2, "bob")), "alice")[0].others == 2
-        unclear = gpu_use(NODE, (known, job(2, "bob"), job(3)), "alice")[0]
+        assert list_allocations(NODE, (known, job(2)), "alice")[0].mine == 3
+        assert list_allocations(NODE, (known, job(2, "bob")), "alice")[0].others == 2
+        unclear = list_allocations(NODE, (known, job(2, "bob"), job(3)), "alice")[0]
         assert (unclear.mine, unclear.others, unclear.unclear, unclear.free) == (1, 0, 2, 1)
 
     def test_the_portals_own_jobs_have_what_they_named_and_no_more(self) -> None:
@@ -78,46 +80,48 @@ class TestGpus:
         assert (without.gpus, with_two.gpus) == ((), (("v100", 2),))
         node = replace(NODE, gpus_allocated={"v100": 2})
         mine, bobs = replace(without, uuid="of-a-session"), job(2, "bob", gpus=())
-        assert gpu_use(node, (mine, bobs), "alice") == [GpuAllocation("v100", 4, free=2, others=2)]
-        assert gpu_use(node, (mine,), "alice")[0].mine == 0
-        assert shares_by_user(node, (mine, bobs)) == {
+        assert list_allocations(node, (mine, bobs), "alice") == [
+            GpuAllocation("v100", 4, free=2, others=2)
+        ]
+        assert list_allocations(node, (mine,), "alice")[0].mine == 0
+        assert compute_shares(node, (mine, bobs)) == {
             "alice": NodeShare(1, 0),
             "bob": NodeShare(1, 2),
         }
         foreign = replace(mine, uuid=None)
-        assert gpu_use(node, (foreign, bobs), "alice")[0].unclear == 2
+        assert list_allocations(node, (foreign, bobs), "alice")[0].unclear == 2
 
     def test_a_node_that_takes_no_work_has_nothing_free(self) -> None:
         drained = replace(NODE, state="MIXED+DRAIN", gpus_allocated={"v100": 1})
-        (use,) = gpu_use(drained, (job(1, gpus=(("v100", 1),)),), "alice")
+        (use,) = list_allocations(drained, (job(1, gpus=(("v100", 1),)),), "alice")
         assert (use.free, use.mine, use.out) == (0, 1, 3)
 
     def test_jobs_newer_than_the_nodes_figures_count(self) -> None:
         old = replace(NODE, gpus_allocated={})
-        (use,) = gpu_use(old, (job(1, gpus=(("v100", 2),)),), "alice")
+        (use,) = list_allocations(old, (job(1, gpus=(("v100", 2),)),), "alice")
         assert (use.mine, use.free) == (2, 2)
 
     def test_any_of_two_types_is_not_guessed(self) -> None:
         both = replace(NODE, gpus={"a100": 2, "v100": 2}, gpus_allocated={"a100": 1})
         jobs = (job(1, gpus=(("gpu", 1),)), job(2, "bob", gpus=(("v100", 1),)))
-        a100, v100 = gpu_use(both, jobs, "alice")
+        a100, v100 = list_allocations(both, jobs, "alice")
         assert (a100.mine, a100.free) == (1, 1)
         assert (v100.others, v100.free) == (1, 1)
 
     def test_who_has_what_of_a_node(self) -> None:
         known = job(1, gpus=(("v100", 1),))
-        assert shares_by_user(NODE, (known, job(2, "bob"))) == {
+        assert compute_shares(NODE, (known, job(2, "bob"))) == {
             "alice": NodeShare(1, 1),
             "bob": NodeShare(1, 2),
         }
-        both = shares_by_user(NODE, (known, job(2, "bob"), job(3, "carol"), job(4, "carol")))
+        both = compute_shares(NODE, (known, job(2, "bob"), job(3, "carol"), job(4, "carol")))
         assert both == {
             "alice": NodeShare(1, 1),
             "bob": NodeShare(1, None),
             "carol": NodeShare(2, None),
         }
         none_left = replace(NODE, gpus_allocated={"v100": 1})
-        found = shares_by_user(none_left, (known, job(2, "bob"), job(3, "carol")))
+        found = compute_shares(none_left, (known, job(2, "bob"), job(3, "carol")))
         assert found["bob"] == NodeShare(1, 0)
 
     @given(
@@ -139,7 +143,7 @@ class TestGpus:
             job(number, "alice" if mine else "bob", gpus=None if n is None else (("gpu", n),))
             for number, (mine, n) in enumerate(jobs)
         ]
-        (use,) = gpu_use(node, there, "alice")
+        (use,) = list_allocations(node, there, "alice")
         parts = (use.free, use.mine, use.others, use.unclear, use.out)
         assert sum(parts) == use.total == total
         assert min(parts) >= 0

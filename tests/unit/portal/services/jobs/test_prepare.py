@@ -44,14 +44,14 @@ def context(tmp_path: Path, *images: str) -> AppContext:
 
 def fields(at: AppContext, template: Template, asked: str | None) -> dict[str, str]:
     with pytest.raises(InvalidInput) as refused:
-        prepare.environment_of(at, template, asked)
+        prepare.choose_environment(at, template, asked)
     return {error.field: error.message for error in refused.value.errors}
 
 
 def test_a_notebook_runs_in_any_environment_with_a_kernel(tmp_path: Path) -> None:
     at = context(tmp_path, "python3", "r", "torch7")
-    assert prepare.environment_of(at, NOTEBOOK, None).name == "python3"
-    assert prepare.environment_of(at, NOTEBOOK, "r").name == "r"
+    assert prepare.choose_environment(at, NOTEBOOK, None).name == "python3"
+    assert prepare.choose_environment(at, NOTEBOOK, "r").name == "r"
     assert "has no kernel" in fields(at, NOTEBOOK, "torch7")["environment"]
     assert "is not there" in fields(at, NOTEBOOK, "python2")["environment"]
     assert "There is no environment" in fields(at, NOTEBOOK, "../r")["environment"]
@@ -60,14 +60,14 @@ def test_a_notebook_runs_in_any_environment_with_a_kernel(tmp_path: Path) -> Non
 def test_cpu_build_of_pytorch_takes_no_gpu_by_default(tmp_path: Path) -> None:
     at = context(tmp_path, "pytorch")
     training, several = TEMPLATES["pytorch-training"], TEMPLATES["pytorch-multi-gpu"]
-    assert prepare.defaults(at, training).gpus == 1  # nothing is known about the image
+    assert prepare.compute_defaults(at, training).gpus == 1  # nothing is known about the image
     listed = tmp_path / "pytorch.sif.packages.json"
     listed.write_text('{"torch": "2.13.0+cpu"}')
-    assert prepare.defaults(at, training).gpus == 0
-    assert prepare.defaults(at, several).gpus == 2
+    assert prepare.compute_defaults(at, training).gpus == 0
+    assert prepare.compute_defaults(at, several).gpus == 2
     listed.write_text('{"torch": "2.13.0"}')
     os.utime(listed, ns=(1, 1))
-    assert prepare.defaults(at, training).gpus == 1
+    assert prepare.compute_defaults(at, training).gpus == 1
 
 
 def test_environment_shows_versions_and_its_build(tmp_path: Path) -> None:
@@ -82,22 +82,22 @@ def test_environment_shows_versions_and_its_build(tmp_path: Path) -> None:
 
 def test_other_templates_have_theirs(tmp_path: Path) -> None:
     at = context(tmp_path, "python3", "r")
-    assert prepare.environment_of(at, TRAINING, "python3").name == "python3"
+    assert prepare.choose_environment(at, TRAINING, "python3").name == "python3"
     assert "runs in python3" in fields(at, TRAINING, "r")["environment"]
 
 
 def test_no_gpu_is_asked_for_where_the_image_can_not_use_it(tmp_path: Path) -> None:
     at = context(tmp_path, "tensorflow", "pytorch")
     assert TEMPLATES["keras-training"].default_resources["gpus"] == 1
-    assert prepare.defaults(at, TEMPLATES["keras-training"]).gpus == 0
-    assert prepare.defaults(at, TEMPLATES["pytorch-training"]).gpus == 1
+    assert prepare.compute_defaults(at, TEMPLATES["keras-training"]).gpus == 0
+    assert prepare.compute_defaults(at, TEMPLATES["pytorch-training"]).gpus == 1
     keras = at.catalog.environments["keras"]
     for environment, asked, gpus in (
         (keras, {}, 0),
         (keras, {"gpus": 2}, 2),
         (replace(keras, gpu="optional"), {}, 1),
     ):
-        found = prepare.resources_for(at, asked, TEMPLATES["keras-training"], environment)
+        found = prepare.complete_resources(at, asked, TEMPLATES["keras-training"], environment)
         assert found.gpus == gpus
 
 
@@ -118,10 +118,10 @@ def test_a_job_of_several_nodes_begins_in_a_partition_that_has_them(tmp_path: Pa
         ("pytorch-training", "gpu"),
     ):
         template = TEMPLATES[name]
-        assert prepare.defaults(at, template).partition == taken
+        assert prepare.compute_defaults(at, template).partition == taken
         environment = at.catalog.environments[template.environment]
-        assert prepare.resources_for(at, {}, template, environment).partition == taken
-    asked = prepare.resources_for(
+        assert prepare.complete_resources(at, {}, template, environment).partition == taken
+    asked = prepare.complete_resources(
         at, {"partition": "cpu"}, TEMPLATES["mpi-hello"], at.catalog.environments["horovod"]
     )
     assert asked.partition == "cpu"
@@ -129,11 +129,11 @@ def test_a_job_of_several_nodes_begins_in_a_partition_that_has_them(tmp_path: Pa
 
 def test_one_of_the_choices_is_enough_for_a_template_to_be_there(tmp_path: Path) -> None:
     at = context(tmp_path, "r")
-    assert prepare.availability_of(at, NOTEBOOK) == (True, None)
-    assert not prepare.availability_of(at, TRAINING)[0]
+    assert prepare.check_template(at, NOTEBOOK) == (True, None)
+    assert not prepare.check_template(at, TRAINING)[0]
     assert "python3.sif" in fields(at, NOTEBOOK, None)["environment"]
     assert list(fields(at, TRAINING, None)) == ["template"]
-    assert not prepare.availability_of(context(tmp_path / "none"), NOTEBOOK)[0]
+    assert not prepare.check_template(context(tmp_path / "none"), NOTEBOOK)[0]
 
 
 def test_what_needs_a_gpu_is_not_there_on_a_cluster_without_one(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_what_needs_a_gpu_is_not_there_on_a_cluster_without_one(tmp_path: Path) 
     at.watcher.cluster = ClusterInfo((node,), (PartitionInfo("cpu", nodes=("a",)),), when)
     shown = environment_out(at, needy)
     assert (shown.available, shown.unavailable_reason) == (False, NO_GPU)
-    assert prepare.availability_of(at, template) == (False, NO_GPU)
+    assert prepare.check_template(at, template) == (False, NO_GPU)
     assert fields(at, template, None) == {"template": NO_GPU}
     assert fields(at, NOTEBOOK, "pytorch") == {"environment": NO_GPU}
     assert [found.name for found in offered_environments(at, "pytorch")] == ["python3"]

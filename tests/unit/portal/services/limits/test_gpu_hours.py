@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from portal.services.limits import gpu_hours
-from portal.services.limits.gpu_hours import UsageSum, by_day, months_back
+from portal.services.limits.gpu_hours import UsageSum, split_by_day, subtract_months
 from spawner.errors import QueryTooLarge, Unreachable
 from spawner.slurm.model import JobInfo, JobPhase
 from spawner.slurm.parse_accounting import JobTime
@@ -29,7 +29,7 @@ def job(
 
 
 def test_a_job_over_midnight_counts_in_both_days_and_began_in_the_first() -> None:
-    found = by_day([job(MIDNIGHT - HOUR, MIDNIGHT + 2 * HOUR)], MIDNIGHT - A_DAY, NOW, NOW)
+    found = split_by_day([job(MIDNIGHT - HOUR, MIDNIGHT + 2 * HOUR)], MIDNIGHT - A_DAY, NOW, NOW)
     assert found == {
         (DAY, "alice", "research"): UsageSum("alice", 3600, 7200, 1),
         (NEXT, "alice", "research"): UsageSum("alice", 7200, 14400, 0),
@@ -37,15 +37,17 @@ def test_a_job_over_midnight_counts_in_both_days_and_began_in_the_first() -> Non
 
 
 def test_what_runs_counts_as_far_as_it_has_come() -> None:
-    found = by_day([job(NOW - HOUR, None), job(NOW - HOUR, NOW + HOUR)], MIDNIGHT, NOW, NOW)
+    found = split_by_day([job(NOW - HOUR, None), job(NOW - HOUR, NOW + HOUR)], MIDNIGHT, NOW, NOW)
     assert found == {(NEXT, "alice", "research"): UsageSum("alice", 7200, 14400, 2)}
 
 
 def test_days_that_were_not_asked_for_are_left_out() -> None:
     before, after = job(MIDNIGHT - 2 * HOUR, MIDNIGHT - HOUR), job(NOW, NOW + HOUR)
-    assert by_day([before, after], MIDNIGHT, NOW - HOUR, NOW) == {}
+    assert split_by_day([before, after], MIDNIGHT, NOW - HOUR, NOW) == {}
     ends_there = job(MIDNIGHT - HOUR, MIDNIGHT)
-    assert [*by_day([ends_there], MIDNIGHT - A_DAY, MIDNIGHT, NOW)] == [(DAY, "alice", "research")]
+    assert [*split_by_day([ends_there], MIDNIGHT - A_DAY, MIDNIGHT, NOW)] == [
+        (DAY, "alice", "research")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ async def test_a_slow_accounting_is_not_asked_for_the_halves_at_once(
     async def replace_days(*_: object) -> None:
         pass
 
-    monkeypatch.setattr(gpu_hours, "due", due)
+    monkeypatch.setattr(gpu_hours, "list_due_spans", due)
     monkeypatch.setattr(gpu_hours, "_replace_days", replace_days)
     context: Any = accounting
     with monkeypatch.context() as slow:
@@ -180,7 +182,7 @@ async def test_past_is_read_even_if_today_cannot_be(monkeypatch: pytest.MonkeyPa
             raise Unreachable("away")
         read.append(first)
 
-    monkeypatch.setattr(gpu_hours, "due", due)
+    monkeypatch.setattr(gpu_hours, "list_due_spans", due)
     monkeypatch.setattr(gpu_hours, "_read_days", read_days)
     context: Any = Accounting(A_DAY, [])
     with pytest.raises(Unreachable):
@@ -213,4 +215,4 @@ async def test_days_are_read_in_parts_if_accounting_refuses_them_together(
     ],
 )
 def test_months_back(day: date, months: int, first: date) -> None:
-    assert months_back(day, months) == first
+    assert subtract_months(day, months) == first

@@ -17,12 +17,12 @@ from portal.services.limits.limit_rules import (
     LimitSource,
     LimitValues,
     apply_limits,
-    exceeding,
+    explain_too_many,
+    explain_too_many_in_group,
+    find_exceeding,
     list_refusals,
     merge_limits,
-    too_many,
-    too_many_in_group,
-    with_type,
+    set_gpu_type,
 )
 from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
 
@@ -141,9 +141,9 @@ def test_gpus_are_counted_by_type() -> None:
     allowed = own(gpus_by_type={"v100": 1})
     assert "1 GPU of type v100" in messages(Resources(gpus=2, gpu_type="v100"), allowed)["gpus"]
     assert messages(Resources(gpus=4, gpu_type="a100"), allowed) == {}
-    only = with_type(Resources(partition="gpu", gpus=1), allowed, CLUSTER)
+    only = set_gpu_type(Resources(partition="gpu", gpus=1), allowed, CLUSTER)
     assert only.gpu_type == "v100"
-    mixed = with_type(Resources(partition="mixed", gpus=1), allowed, CLUSTER)
+    mixed = set_gpu_type(Resources(partition="mixed", gpus=1), allowed, CLUSTER)
     assert "choose one of a100, v100" in messages(mixed, allowed)["gpu_type"]
     assert messages(Resources(partition="mixed"), allowed) == {}
 
@@ -158,19 +158,21 @@ def test_what_the_account_of_a_group_can_never_have_is_refused() -> None:
 
 def test_sessions_and_jobs_are_counted() -> None:
     limit = EffectiveLimit(1, LimitSource(LimitScope.MEMBER, "physics"))
-    assert too_many("session", 0, 1, limit) is None
-    assert too_many("session", 1, 1, limit) == (
+    assert explain_too_many("session", 0, 1, limit) is None
+    assert explain_too_many("session", 1, 1, limit) == (
         "You may have 1 session at a time (the limit of your group physics); 1 of yours waits or"
         " runs now. Stop one, or ask your administrators."
     )
-    none = too_many("session", 0, 1, EffectiveLimit(0, LimitSource(LimitScope.DEFAULT)))
+    none = explain_too_many("session", 0, 1, EffectiveLimit(0, LimitSource(LimitScope.DEFAULT)))
     assert none is not None
     assert none.endswith("0 of yours wait or run now. Ask your administrators for more.")
-    array = too_many("job", 0, 10, EffectiveLimit(5, LimitSource(LimitScope.DEFAULT)))
+    array = explain_too_many("job", 0, 10, EffectiveLimit(5, LimitSource(LimitScope.DEFAULT)))
     assert array is not None
     assert "0 of yours wait or run now, and this would be 10 more. Submit fewer" in array
-    assert too_many_in_group("job", 4, 1, 5, "physics") is None
-    assert "All members of physics together" in str(too_many_in_group("job", 5, 1, 5, "physics"))
+    assert explain_too_many_in_group("job", 4, 1, 5, "physics") is None
+    assert "All members of physics together" in str(
+        explain_too_many_in_group("job", 5, 1, 5, "physics")
+    )
 
 
 # --- group managers -----------------------------------------------------------------------------
@@ -191,14 +193,14 @@ def test_sessions_and_jobs_are_counted() -> None:
 )
 def test_a_manager_gives_no_more_than_the_group_has(given_: LimitValues, fields: list[str]) -> None:
     ceiling = LimitValues(gpus=4, partitions=["gpu"], gpus_by_type={"v100": 2})
-    assert [error.field for error in exceeding(given_, ceiling, None)] == fields
+    assert [error.field for error in find_exceeding(given_, ceiling, None)] == fields
 
 
 def test_what_an_administrator_has_set_a_manager_only_lowers() -> None:
     ceiling, set_ = LimitValues(gpus=8), LimitValues(gpus=2)
-    assert exceeding(LimitValues(gpus=1), ceiling, set_) == []
+    assert find_exceeding(LimitValues(gpus=1), ceiling, set_) == []
     for more in (LimitValues(gpus=3), LimitValues()):
-        (error,) = exceeding(more, ceiling, set_)
+        (error,) = find_exceeding(more, ceiling, set_)
         assert (error.field, error.message) == (
             "gpus",
             "An administrator or another group's manager set this limit: at most 2.",

@@ -14,7 +14,7 @@ from portal.services.sessions.gate import (
     GateAnswer,
     LiveSession,
     decide,
-    target_of,
+    get_target,
 )
 from portal.web.language import preferred
 from spawner.slurm.model import Outcome
@@ -101,7 +101,7 @@ def test_a_row_of_another_owner_is_never_entered() -> None:
 )
 def test_what_does_not_serve_is_answered_by_the_portal(changes: dict[str, Any]) -> None:
     found = LiveSession.of(session(**changes))
-    assert found is None or target_of(found) is None
+    assert found is None or get_target(found) is None
     assert decide("alice", "alice", "s1", found) == Decision(GateAnswer.UNAVAILABLE)
 
 

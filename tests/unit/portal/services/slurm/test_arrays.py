@@ -214,11 +214,11 @@ class TestArrays:
     def test_cause_that_failed_tasks_share_is_the_arrays(self) -> None:
         columns = self.ended_by_failure()
         cause = Explanation("port", "The port was taken.", "Use another port.")
-        found = arrays.with_causes(columns, {0: cause, 1: cause})
+        found = arrays.add_causes(columns, {0: cause, 1: cause})
         assert found["reason"] == "2 of 2 tasks failed. The port was taken."
         assert found["suggestion"] == "Use another port."
         other = Explanation("memory", "Memory ran out.", "Use less.")
-        found = arrays.with_causes(columns, {0: cause, 1: other})
+        found = arrays.add_causes(columns, {0: cause, 1: other})
         assert found["reason"] == "2 of 2 tasks failed."
         assert [t["cause"]["reason"] for t in found["tasks"]] == [cause.text, other.text]
 
@@ -242,7 +242,7 @@ class TestArrays:
     def test_cause_is_kept_until_the_task_runs_again(self) -> None:
         columns = self.ended_by_failure()
         row = self.row(2)
-        row.tasks = arrays.with_causes(columns, {0: Explanation("x", "X.", "Y.")})["tasks"]
+        row.tasks = arrays.add_causes(columns, {0: Explanation("x", "X.", "Y.")})["tasks"]
         kept = arrays.build_observed_columns(row, [], NOW)
         assert kept["reason"] == "2 of 2 tasks failed. X."
         again = arrays.build_observed_columns(row, [task(0, JobPhase.RUNNING)], NOW)
@@ -390,12 +390,12 @@ class TestUsage:
     def test_it_is_asked_for_ever_more_seldom_and_not_for_ever(self) -> None:
         row = job(state=JobState.ENDED, ended_at=NOW)
         now, asked = NOW, 0
-        while (due := accounting_totals.next_due(row, False, False, now)) is not None:
+        while (due := accounting_totals.compute_next_due(row, False, False, now)) is not None:
             assert due > now
             now, asked = due, asked + 1
         assert now - NOW >= accounting_totals.GIVE_UP
         assert asked < 50
-        assert accounting_totals.next_due(row, True, True, NOW) is None
+        assert accounting_totals.compute_next_due(row, True, True, NOW) is None
 
 
 def test_a_forecast() -> None:

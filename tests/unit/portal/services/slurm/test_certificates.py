@@ -42,9 +42,9 @@ def near(found: datetime, expected: datetime) -> bool:
 
 
 def test_names_are_of_the_session_and_of_the_run() -> None:
-    assert certificates.name_of(Session(id="s")) == "s.session.portal.internal"
+    assert certificates.derive_name(Session(id="s")) == "s.session.portal.internal"
     board = Tensorboard(id="b", run_id="r")
-    assert certificates.name_of(board) == "r.tensorboard.portal.internal"
+    assert certificates.derive_name(board) == "r.tensorboard.portal.internal"
 
 
 def test_it_is_good_for_as_long_as_the_job_may_take_and_an_hour_more(tmp_path: Path) -> None:
