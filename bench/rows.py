@@ -31,7 +31,7 @@ from portal.models import Job, JobKind, JobState, Role, Session, User, WebSessio
 from portal.services.hashes import hash_token
 from spawner.slurm.model import Outcome
 from spawner.slurm.parse import squeue_format
-from spawner.slurm.reasons import explain_reason
+from spawner.slurm.reasons.pending import explain_reason
 
 MARK = "@MARK@"
 FIRST_JOB_ID = 1_000_000

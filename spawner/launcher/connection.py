@@ -35,7 +35,7 @@ from spawner.errors import (
     Unreachable,
 )
 from spawner.launcher.log import LogRelay
-from spawner.slurm.reasons import explain_rejection
+from spawner.slurm.reasons.rejections import explain_rejection
 
 log = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ from spawner.slurm.model import (
     ReservationInfo,
     WallLimit,
 )
-from spawner.slurm.reasons import explain_rejection
+from spawner.slurm.reasons.rejections import explain_rejection
 from spawner.timing import Measure, measured, unmeasured
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024

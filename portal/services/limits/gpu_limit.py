@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from portal.context import AppContext
 from spawner.slurm.model import JobInfo, JobPhase
-from spawner.slurm.reasons import GROUP_GPUS, Explanation, GpuLimit, explain_reason
+from spawner.slurm.reasons.explanation import Explanation
+from spawner.slurm.reasons.pending import GROUP_GPUS, GpuLimit, explain_reason
 
 Owner = tuple[str, str]
 """An account and a user; the user is empty for the whole account."""

@@ -20,8 +20,8 @@ from portal.services.store import update_row
 from spawner.errors import SlurmError
 from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobPhase, JobUsage, Outcome
-from spawner.slurm.outcomes import explain_outcome
-from spawner.slurm.reasons import Explanation
+from spawner.slurm.reasons.explanation import Explanation
+from spawner.slurm.reasons.outcomes import explain_outcome
 
 log = structlog.get_logger(__name__)
 

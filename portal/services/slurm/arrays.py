@@ -15,8 +15,8 @@ from portal.models import BatchJob, JobState, Wanted
 from portal.services.slurm.lifecycle import Explain, Update, awaits_accounting, explain_queued
 from spawner.slurm.missing_jobs import SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobPhase, Outcome
-from spawner.slurm.outcomes import explain_outcome
-from spawner.slurm.reasons import Explanation
+from spawner.slurm.reasons.explanation import Explanation
+from spawner.slurm.reasons.outcomes import explain_outcome
 
 Task = dict[str, Any]
 _STATES = {

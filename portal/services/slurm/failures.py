@@ -17,7 +17,7 @@ from portal.services.slurm.log_reasons import TAIL_BYTES, LogFacts, explain_log
 from portal.services.slurm.logs import LogPlace
 from spawner.containers.image_packages import normal
 from spawner.errors import SpawnerError
-from spawner.slurm.reasons import Explanation
+from spawner.slurm.reasons.explanation import Explanation
 
 log = structlog.get_logger(__name__)
 

@@ -11,8 +11,9 @@ from portal.models import BatchJob, Job, JobState, Session, Wanted
 from spawner.catalog.launch_files import EXIT_CLAIMED
 from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
 from spawner.slurm.model import JobInfo, JobPhase, Outcome
-from spawner.slurm.outcomes import explain_outcome
-from spawner.slurm.reasons import Explanation, explain_reason
+from spawner.slurm.reasons.explanation import Explanation
+from spawner.slurm.reasons.outcomes import explain_outcome
+from spawner.slurm.reasons.pending import explain_reason
 
 LOST_PATIENCE = timedelta(minutes=2)
 ACCOUNTING_PATIENCE = timedelta(seconds=20)

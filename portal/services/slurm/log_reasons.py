@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from spawner.slurm.reasons import Explanation
+from spawner.slurm.reasons.explanation import Explanation
 
 TAIL_BYTES = 16 * 1024
 

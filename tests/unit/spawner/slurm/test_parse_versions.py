@@ -19,9 +19,10 @@ from spawner.errors import JobNotFound, Unreachable
 from spawner.slurm import parse, parse_accounting, parse_bounds, parse_nodes, parse_usage
 from spawner.slurm.client import Slurm
 from spawner.slurm.model import JobInfo, JobPaths, JobPhase, JobUsage, Outcome, WallLimit
-from spawner.slurm.outcomes import explain_outcome
 from spawner.slurm.parse_accounting import InUse
-from spawner.slurm.reasons import explain_reason, explain_rejection
+from spawner.slurm.reasons.outcomes import explain_outcome
+from spawner.slurm.reasons.pending import explain_reason
+from spawner.slurm.reasons.rejections import explain_rejection
 from tests.paths import TESTS
 from tests.polling import PATIENCE_S
 

@@ -11,7 +11,7 @@ import pytest
 from portal.services.cluster.identity_cache import IdentityCache
 from portal.services.limits.gpu_limit import find_gpu_limit
 from spawner.slurm.model import JobInfo, JobPhase
-from spawner.slurm.reasons import GpuLimit
+from spawner.slurm.reasons.pending import GpuLimit
 
 PENDING = JobInfo(
     1, "alice", "x", JobPhase.QUEUED, "PENDING", reason="AssocGrpGRES", account="research",

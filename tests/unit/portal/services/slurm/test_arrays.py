@@ -23,7 +23,7 @@ from spawner.errors import Unreachable
 from spawner.files.jobs.scalars import last_scalars
 from spawner.slurm import parse, parse_usage
 from spawner.slurm.model import JobInfo, JobPhase, JobUsage, Outcome
-from spawner.slurm.reasons import Explanation
+from spawner.slurm.reasons.explanation import Explanation
 from tests.paths import TESTS
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spawner.slurm.model import JobInfo, JobPhase, Outcome
-from spawner.slurm.outcomes import explain_outcome
+from spawner.slurm.reasons.outcomes import explain_outcome
 
 ENDED = JobInfo(7, "alice", "x", JobPhase.ENDED, "FAILED", Outcome.FAILED)
 

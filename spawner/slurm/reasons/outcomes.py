@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from spawner.durations import format_minutes
 from spawner.slurm.model import JobInfo, Outcome
-from spawner.slurm.reasons import WAITING_REASONS, Explanation
+from spawner.slurm.reasons.explanation import Explanation
+from spawner.slurm.reasons.pending import WAITING_REASONS
 
 
 def explain_outcome(job: JobInfo) -> Explanation | None:
