@@ -25,7 +25,7 @@ from portal.config.settings import Settings, read_secret
 DOMAIN = "portal.internal"
 """ICANN has reserved `internal` for private use; resolvers are never queried for it."""
 LIFE = timedelta(days=3650)
-SOON = timedelta(days=90)
+EXPIRES_SOON = timedelta(days=90)
 """The authority's age is reported as a problem this long before it expires."""
 BACKDATED = timedelta(minutes=5)
 """For nginx on a machine with a clock that is slightly behind."""
@@ -114,7 +114,7 @@ def _parse_public_key(request: str) -> ec.EllipticCurvePublicKey:
 
 def is_soon(end: datetime, now: datetime) -> bool:
     """Return whether an authority that expires at `end` should be renewed."""
-    return end - now < SOON
+    return end - now < EXPIRES_SOON
 
 
 def open_ca(settings: Settings) -> NodeCa | None:

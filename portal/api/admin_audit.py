@@ -86,7 +86,7 @@ class Actions(BaseModel):
 
 Words = Annotated[str, Query(max_length=200)]
 Text = Annotated[str | None, Query(max_length=200)]
-NEITHER = (
+FILTER_REQUIRED = (
     "Enter a date such as 2026-01-31, or a time with a time zone such as 2026-01-31T08:00:00Z."
 )
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -98,7 +98,7 @@ def _parse_day_or_time(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     try:
         return read(f"{value}T00:00:00Z" if is_day else value)
     except ValidationError as error:
-        raise ValueError(NEITHER) from error
+        raise ValueError(FILTER_REQUIRED) from error
 
 
 Time = Annotated[DateTime, WrapValidator(_parse_day_or_time)]

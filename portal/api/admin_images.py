@@ -78,7 +78,7 @@ class Images(BaseModel):
 async def list_images(_reader: Reader, context: ContextDep) -> Images:
     """Return the images in the import folder."""
     if context.settings.image_import_dir is None:
-        return Images(items=[], off=image_imports.OFF)
+        return Images(items=[], off=image_imports.IMPORT_DISABLED)
     return Images(
         items=[_image_out(image) for image in await image_imports.list_images(context)], off=None
     )

@@ -27,7 +27,7 @@ from portal.web.dependencies import ByDep, ContextDep, FreshAdmin, Reader
 
 router = APIRouter(prefix="/admin", tags=["limits"])
 
-FRESH = timedelta(seconds=3)
+MIN_REFRESH_INTERVAL = timedelta(seconds=3)
 LimitName = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
 Version = Annotated[int | None, Query(ge=0)]
 
@@ -158,7 +158,7 @@ async def get_drift(_reader: Reader, context: ContextDep, fresh: bool = False) -
     a few seconds.
     """
     at = context.accounting.at
-    if fresh and (at is None or utcnow() - at > FRESH):
+    if fresh and (at is None or utcnow() - at > MIN_REFRESH_INTERVAL):
         await context.slurm_limits.wait_for_round()
     return _drift_out(context)
 

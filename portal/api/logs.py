@@ -34,7 +34,7 @@ PieceBytes = Annotated[int, Query(ge=1, le=CHUNK)]
 POLL_S = 1.0
 RECHECK_S = 2.0  # plus the time of a poll, a disabled user reads on for at most three seconds
 PING_EVERY = 15
-BEHIND = 8 * CHUNK  # a reader who is farther behind skips to the end
+MAX_LAG = 8 * CHUNK  # a reader who is farther behind skips to the end
 AS_FILE: dict[int | str, dict[str, Any]] = {
     200: {"content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
 }
@@ -164,7 +164,7 @@ async def follow(
                 yield sse("log", LogPiece(**piece).model_dump_json())
             if piece["end"]:
                 return
-            if piece["size"] - offset > BEHIND:
+            if piece["size"] - offset > MAX_LAG:
                 offset = -CHUNK
             elif offset >= piece["size"] or not piece["text"]:
                 quiet += 1

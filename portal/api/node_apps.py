@@ -12,7 +12,7 @@ from portal.services.sessions import apps
 from portal.web.dependencies import ClientIp, ContextDep
 
 router = APIRouter(prefix="/node/sessions/{session_id}/apps", include_in_schema=False)
-BY = "jupyterlab"
+STARTED_BY = "jupyterlab"
 
 
 @router.put("/{name}")
@@ -21,5 +21,5 @@ async def start_app_in_jupyterlab(
 ) -> AppOut:
     """Start an app for the session's owner, as `start_session_app` does."""
     given = body.model_dump()
-    app = await apps.change_app(context, session, "PUT", name, given, ip=ip, by=BY)
+    app = await apps.change_app(context, session, "PUT", name, given, ip=ip, by=STARTED_BY)
     return to_app(context, session, app)

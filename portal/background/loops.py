@@ -37,7 +37,7 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
         BackgroundLoop("watcher", context.watcher.run, RESTART_S),
         BackgroundLoop("watcher changes", lambda: _notify_changes(context), RESTART_S),
         BackgroundLoop("launchers", lambda: _close_idle(context), IDLE_S / 4),
-        BackgroundLoop("catalog", context.catalog.refresh, live_catalog.LOOK_EVERY_S),
+        BackgroundLoop("catalog", context.catalog.refresh, live_catalog.POLL_S),
         BackgroundLoop("reconcile", reconcile.step, ROUND_S, (RECONCILE,)),
         BackgroundLoop(
             "deprovisioning",
@@ -66,7 +66,7 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
     ]
     if context.node_table.file is not None:
         table = context.node_table
-        loops.append(BackgroundLoop("node table", table.refresh, node_table_file.LOOK_EVERY_S))
+        loops.append(BackgroundLoop("node table", table.refresh, node_table_file.POLL_S))
     if settings.image_import_dir is not None:
         importer = image_importer.ImageImporter(context, settings.image_import_dir)
         stack.push_async_callback(importer.close)

@@ -30,7 +30,7 @@ OPTIONS = {
     "passfile": "PGPASSFILE",
 }
 HANDED_DOWN = ("PATH", "HOME", "LANG", "LC_ALL", "PGPASSFILE", "PGSERVICEFILE")
-OTHERS = (
+OTHER_CONNECTIONS = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
     " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
 )
@@ -92,7 +92,7 @@ class PostgresServer:
 
     def others(self) -> int:
         """Return the number of other connections."""
-        return int(self._query(OTHERS))
+        return int(self._query(OTHER_CONNECTIONS))
 
     def restore(self, copy: Path) -> None:
         """Replace the whole content with the copy, in one transaction."""

@@ -22,7 +22,7 @@ NODE_PORT = 8002
 NOTEBOOK_PORT = 8443
 TENSORBOARD_PORT = 8444
 LOWEST_UID: int = Settings.model_fields["min_uid"].default
-GOOD_MINUTES = 240
+DEFAULT_MINUTES = 240
 ADMIN_WORDS = ("admin", "root", "wheel", "sudo", "operator", "hpc-team")
 PLACES = {
     "state_dir": "/var/lib/portal",
@@ -236,7 +236,7 @@ def _propose_defaults(slurm: SlurmFound) -> Iterator[Part]:
         )
     chosen = [part for part in (default, *with_gpus[:1]) if part]
     longest = [part.max_time_minutes for part in chosen if part.max_time_minutes]
-    minutes = min([GOOD_MINUTES, *longest])
+    minutes = min([DEFAULT_MINUTES, *longest])
     yield ProposedSetting(
         "default_time_limit_minutes", minutes, "no longer than these partitions allow"
     )

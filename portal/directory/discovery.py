@@ -25,7 +25,7 @@ from portal.directory.groups import ACTIVE_DIRECTORY
 from portal.directory.mapping import texts
 
 Kind = Literal["openldap", "active-directory", "freeipa", "other"]
-LOOK_AT = 400
+MAX_SAMPLED_ENTRIES = 400
 ROOT = (
     "namingContexts",
     "defaultNamingContext",
@@ -118,10 +118,14 @@ def _inspect(link: OpenConnection, base: str | None) -> DirectoryFound:
     if suffix is None:
         return DirectoryFound(kind, None, None, None, 0, (), None, None)
     users = link.search(
-        suffix, USERS.get(kind, ANY_USERS), SUBTREE, ["uidNumber"], size_limit=LOOK_AT
+        suffix, USERS.get(kind, ANY_USERS), SUBTREE, ["uidNumber"], size_limit=MAX_SAMPLED_ENTRIES
     )
     groups = link.search(
-        suffix, GROUPS.get(kind, ANY_GROUPS), SUBTREE, ["cn", *MEMBERS], size_limit=LOOK_AT
+        suffix,
+        GROUPS.get(kind, ANY_GROUPS),
+        SUBTREE,
+        ["cn", *MEMBERS],
+        size_limit=MAX_SAMPLED_ENTRIES,
     )
     return summarize(kind, suffix, users, groups)
 

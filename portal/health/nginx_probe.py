@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from cryptography import x509
 
 TIMEOUT_S = 5.0
-SOON = timedelta(days=14)
+EXPIRES_SOON = timedelta(days=14)
 ALIVE, UNAVAILABLE = 200, 503
 IGNORE_TIME = 0x200000
 """X509_V_FLAG_NO_CHECK_TIME (openssl/x509_vfy.h): `expiry` reports certificates that expired."""

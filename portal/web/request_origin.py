@@ -6,7 +6,7 @@ Pure. It knows no framework; it is used by the middleware in web/middleware.py.
 
 from collections.abc import Collection
 
-FOREIGN = frozenset({"same-site", "cross-site"})
+CROSS_ORIGIN_SITES = frozenset({"same-site", "cross-site"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -36,7 +36,7 @@ def origin_allowed(
     if has_token:
         return True
     if method in SAFE_METHODS and not websocket:
-        return not (own_pages_only and has_cookie and sec_fetch_site in FOREIGN)
+        return not (own_pages_only and has_cookie and sec_fetch_site in CROSS_ORIGIN_SITES)
     if origin is not None and origin.lower() not in own_origins:
         return False
     if sec_fetch_site is not None and sec_fetch_site != "same-origin":

@@ -33,7 +33,7 @@ from spawner.launcher.program import Refused, Request, Result, opened, required_
 MAX_SAVED = 640 << 10
 MAX_FOLDERS_PER_PASS = 100
 NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-ELSEWHERE = "“{}” was changed elsewhere since you opened it."
+CHANGED_ELSEWHERE = "“{}” was changed elsewhere since you opened it."
 
 
 def make_folder(context: FilesContext, request: Request) -> Result:
@@ -127,7 +127,7 @@ def require_version(folder: int, name: str, version: str | None) -> os.stat_resu
     if not stat.S_ISREG(state.st_mode):
         raise problem("no-file", f"“{shown_name(name)}” is not a regular file.")
     if version_of(state) != version:
-        text = ELSEWHERE.format(shown_name(name))
+        text = CHANGED_ELSEWHERE.format(shown_name(name))
         raise problem("changed", text, version=version_of(state), modified_at=state.st_mtime)
     return state
 

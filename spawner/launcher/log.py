@@ -18,7 +18,7 @@ BEGINNING = b'{"launcher":'
 MAX_LINE = 1000
 MAX_SECONDS = 1e6
 SLOW_S = 1.0
-LOUD = frozenset({"submit", "withdraw", "cancel", "step", "end_step"})
+LOGGED_OPERATIONS = frozenset({"submit", "withdraw", "cancel", "step", "end_step"})
 """Operations that change something in Slurm; others are logged at INFO only if failed or slow."""
 
 _WORD = re.compile(r"[A-Za-z_]{1,40}")
@@ -65,7 +65,7 @@ class LogRelay:
             return False
         self._expected -= 1
         operation, seconds, error, request = fields
-        notable = error or seconds >= SLOW_S or operation in LOUD
+        notable = error or seconds >= SLOW_S or operation in LOGGED_OPERATIONS
         log.log(
             logging.INFO if notable else logging.DEBUG,
             "launcher",

@@ -36,7 +36,7 @@ from spawner.node.portal_client import NotWanted, PortalClient, PortalRequestErr
 
 log = logging.getLogger("portal")
 
-HOLD_S = 4.0
+PORT_HOLD_S = 4.0
 """Time for which nginx may still use the gate's last answer, and a second more."""
 SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
 HUB_PREFIX = "JUPYTERHUB_"
@@ -111,10 +111,10 @@ def _run_until_end(
     ) as error:
         log.exception("this session failed")
         portal.report("failed", explain(error))
-        time.sleep(HOLD_S)
+        time.sleep(PORT_HOLD_S)
         return 1
     portal.report("exiting", "JupyterLab was shut down")
-    time.sleep(HOLD_S)
+    time.sleep(PORT_HOLD_S)
     return 0
 
 

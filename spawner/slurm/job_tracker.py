@@ -60,7 +60,7 @@ LONGEST_PAUSE = timedelta(minutes=5)
 MAX_ENDED = 10_000
 MAX_UNKNOWN_UUIDS = 10_000
 MAX_IGNORED = 10_000
-DOUBTS = 2  # how many implausible answers in a row are ignored
+MAX_IGNORED_ANSWERS = 2  # how many implausible answers in a row are ignored
 
 
 class JobTracker:
@@ -238,7 +238,7 @@ class JobTracker:
             job.job_id: self._restore_uuid(job, lookup_keys) for job in self._select_known(jobs)
         }
         vanished = self.by_id.keys() - by_id.keys()
-        if self._is_implausible(vanished) and self._doubts < DOUBTS:
+        if self._is_implausible(vanished) and self._doubts < MAX_IGNORED_ANSWERS:
             self._doubts += 1
             return False
         self._doubts = 0

@@ -72,7 +72,7 @@ def check_certificates(context: AppContext) -> list[CheckResult]:
 def judge_expiry(until: datetime, whose: str) -> CheckResult | None:
     """Return the failure of a certificate that has expired, or soon will."""
     now = utcnow()
-    if until - now >= nginx_probe.SOON:
+    if until - now >= nginx_probe.EXPIRES_SOON:
         return None
     text = (
         f"The certificate of {whose} {'expires' if until > now else 'expired'} on {until:%Y-%m-%d}."

@@ -14,7 +14,7 @@ from portal.models import Announcement, AnnouncementLevel
 
 MAX_SHOWN = 20
 """Maximum number shown at the same time: users would not read more."""
-AHEAD = timedelta(minutes=10)
+LOADED_AHEAD = timedelta(minutes=10)
 ORDER = {AnnouncementLevel.CRITICAL: 0, AnnouncementLevel.WARNING: 1, AnnouncementLevel.INFO: 2}
 
 
@@ -33,7 +33,7 @@ class AnnouncementCache:
         """Reload the announcements. Return whether they changed."""
         now = utcnow()
         shown = and_(
-            Announcement.starts_at <= now + AHEAD,
+            Announcement.starts_at <= now + LOADED_AHEAD,
             or_(Announcement.ends_at.is_(None), Announcement.ends_at > now),
         )
         query = select(Announcement).where(shown).order_by(Announcement.created_at.desc())

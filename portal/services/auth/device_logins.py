@@ -32,7 +32,7 @@ from portal.services.store import affects_one_row
 
 LIFETIME = timedelta(minutes=10)
 INTERVAL = timedelta(seconds=5)
-EARLY = timedelta(seconds=1)
+POLL_TOLERANCE = timedelta(seconds=1)
 """A poll may come this much earlier than INTERVAL, because network delays vary."""
 MAX_WAITING = 10_000
 CODE_BYTES = 32
@@ -260,7 +260,7 @@ async def _may_poll(database: Database, login: DeviceLogin) -> bool:
     """Record a poll; return False if the previous one was less than INTERVAL ago."""
     now = utcnow()
     long_ago = or_(
-        DeviceLogin.polled_at.is_(None), DeviceLogin.polled_at <= now - (INTERVAL - EARLY)
+        DeviceLogin.polled_at.is_(None), DeviceLogin.polled_at <= now - (INTERVAL - POLL_TOLERANCE)
     )
     async with database.session() as db:
         change = update(DeviceLogin).where(_is_live(login), long_ago).values(polled_at=now)

@@ -21,12 +21,12 @@ from sqlalchemy import ColumnElement, Select, func, select
 from portal.db import Database, utcnow
 from portal.models import BenchmarkRun
 
-COUNTED_FOR = timedelta(days=365)
+MAX_AGE = timedelta(days=365)
 MAX_COUNTED = 1000  # newest runs
 MAX_OF_ONE = 50  # runs of one user, of one template on the same hardware
 MAX_OF_A_RUN = 280  # figures per run: there are 272 between 16 GPUs of a node and its processor
 MAX_SORTS = 2000
-ENOUGH = 3  # users: none of them can move a median alone
+ENOUGH_USERS = 3  # users: none of them can move a median alone
 
 _Samples = list[tuple[Any, Mapping[str, Any]]]
 """Figures of one kind, each with its run."""
@@ -66,7 +66,7 @@ class Benchmarks:
 
     async def figures(self, database: Database, templates: Collection[str]) -> list[ClusterFigure]:
         """Return the figures of these templates, sorted by template, hardware and labels."""
-        recent = BenchmarkRun.ended_at > utcnow() - COUNTED_FOR
+        recent = BenchmarkRun.ended_at > utcnow() - MAX_AGE
         newest = select(func.count(), func.max(BenchmarkRun.read_at)).where(recent)
         async with self._lock:
             async with database.session() as db:
@@ -131,7 +131,7 @@ def _select_kinds(samples_by_kind: Iterable[_Samples]) -> list[_Samples]:
             (user_id,) = users
             alone[user_id] += 1
             turn = alone[user_id]
-        ranked.append((-min(len(users), ENOUGH), turn, samples))
+        ranked.append((-min(len(users), ENOUGH_USERS), turn, samples))
     ranked.sort(key=itemgetter(0, 1))
     return [samples for _, _, samples in ranked[:MAX_SORTS]]
 
@@ -193,4 +193,4 @@ def headlines(figures: Iterable[ClusterFigure]) -> dict[str, list[ClusterFigure]
 def _to_weight(figure: ClusterFigure) -> tuple[int, list[float]]:
     numbers = figure.labels.values()
     size = [float(n) for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
-    return min(figure.users, ENOUGH), size
+    return min(figure.users, ENOUGH_USERS), size

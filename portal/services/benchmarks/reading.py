@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 ROUND_S = 5.0
 MAX_JOBS_PER_ROUND = 20
-FOR = timedelta(days=1)
+RETRIED_FOR = timedelta(days=1)
 RETRY_S = 60.0
 MAX_WAITING = 500  # jobs that could not be read, skipped so that others are not delayed
 MAX_BYTES = 256 * 1024  # the launcher's limit per read; the largest real file has a tenth of it
@@ -63,7 +63,7 @@ class BenchmarkReading:
                 BatchJob.template.in_(names),
                 BatchJob.state == JobState.ENDED,
                 BatchJob.outcome == Outcome.COMPLETED,
-                BatchJob.ended_at > utcnow() - FOR,
+                BatchJob.ended_at > utcnow() - RETRIED_FOR,
                 BatchJob.array_size.is_(None),
                 BatchJob.id.not_in(list(self._retry_at_s)[-MAX_WAITING:]),
                 ~read.exists(),

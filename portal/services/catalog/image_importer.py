@@ -284,7 +284,7 @@ def _publish(half: Path, file: Path, replace: bool, stop: asyncio.Event) -> None
     if stop.is_set():
         raise PullFailed(STOPPED)
     if not replace and file.exists():
-        raise PullFailed(image_imports.TAKEN)
+        raise PullFailed(image_imports.NAME_TAKEN)
     half.rename(file)
     folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

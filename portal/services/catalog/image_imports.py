@@ -30,11 +30,11 @@ from spawner.containers.runtimes import Container
 
 PAGE = 50
 LIVE = (ImportState.QUEUED, ImportState.RUNNING)
-OFF = (
+IMPORT_DISABLED = (
     "Image import is disabled. To enable it, set image_import_dir to a folder that the "
     "portal's account can write and every node can read."
 )
-TAKEN = "An image with this name already exists. Choose another name, or choose to replace it."
+NAME_TAKEN = "An image with this name already exists. Choose another name, or choose to replace it."
 UNDER_WAY = "An import into this file is in progress. Wait until it ends, or cancel it."
 SHADOWED = (
     "The site's image folder has a file with this name, which takes precedence. Choose "
@@ -62,7 +62,7 @@ def get_folder(context: AppContext) -> Path:
     """Return the folder for imported images. Raises Conflict if importing is off."""
     directory = context.settings.image_import_dir
     if directory is None:
-        raise Conflict(OFF)
+        raise Conflict(IMPORT_DISABLED)
     return directory
 
 
@@ -142,7 +142,7 @@ async def create(
         raise invalid_input([FieldError("file", SHADOWED)])
     if (directory / file).exists():
         if not replace:
-            raise Conflict(TAKEN, errors=[FieldError("file", TAKEN)])
+            raise Conflict(NAME_TAKEN, errors=[FieldError("file", NAME_TAKEN)])
         if users := await users_of(context, directory / file):
             raise Conflict(f"{file} can't be replaced now: {users} would lose it.")
     row = ImageImport(

@@ -27,7 +27,7 @@ from spawner.catalog.template import Template, TemplateError, load_template, pro
 
 log = structlog.get_logger(__name__)
 
-LOOK_EVERY_S = 3.0
+POLL_S = 3.0
 PROGRAMS = ("jobs", "starters")
 Stamp = tuple[object, ...]
 T = TypeVar("T", Environment, Template, App)

@@ -21,7 +21,7 @@ from portal.services.cluster.samples import Sample, downsample, floor_time, meas
 
 EVERY_S = 60.0
 MINUTE = timedelta(minutes=1)
-FRESH = timedelta(minutes=2)
+MAX_DATA_AGE = timedelta(minutes=2)
 """The maximum age of nodes and of sessions' reports in a sample."""
 
 
@@ -89,7 +89,7 @@ async def _take_sample(context: AppContext, db: AsyncSession, now: datetime) -> 
     """Return the sample of this minute; None while Slurm does not answer."""
     watcher = context.watcher
     cluster = watcher.cluster
-    if watcher.stale_since or cluster is None or now - cluster.at > FRESH:
+    if watcher.stale_since or cluster is None or now - cluster.at > MAX_DATA_AGE:
         return None
     measured = await load_gpu_use(db, now)
     return measure(cluster, watcher.jobs.values(), floor_time(now, MINUTE), measured)
@@ -101,7 +101,7 @@ async def load_gpu_use(db: AsyncSession, now: datetime) -> tuple[int, float]:
     """
     columns = select(Session.resources, SessionMeasurements.series)
     query = columns.join(SessionMeasurements, SessionMeasurements.session_id == Session.id).where(
-        Session.state == JobState.RUNNING, SessionMeasurements.reported_at > now - FRESH
+        Session.state == JobState.RUNNING, SessionMeasurements.reported_at > now - MAX_DATA_AGE
     )
     measured, busy = 0, 0.0
     for resources, series in await db.execute(query):

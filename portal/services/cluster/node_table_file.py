@@ -21,7 +21,7 @@ from portal.services.cluster.node_table import (
 
 log = structlog.get_logger(__name__)
 
-LOOK_EVERY_S = 5.0
+POLL_S = 5.0
 MAX_BYTES = 8 * 1024**2
 
 

@@ -30,10 +30,10 @@ from portal.services.users import admission
 log = structlog.get_logger(__name__)
 
 MAX_NAMES_PER_SEARCH = 500
-FEW = 3
+ALWAYS_CREDIBLE = 3
 """Fewer missing users than this are always credible, however few users there are."""
-GONE = "This user is no longer in the directory."
-OFF = "Disabled in the directory."
+MISSING_IN_DIRECTORY = "This user is no longer in the directory."
+DISABLED_IN_DIRECTORY = "Disabled in the directory."
 
 
 @dataclass
@@ -50,7 +50,7 @@ class PolledUsers:
     def is_credible(self) -> bool:
         """Return whether it is plausible that so many users have left at once."""
         left, stayed = len(self.missing) + len(self.disabled), len(self.active)
-        return left == 0 or (stayed > 0 and (left < FEW or 5 * left < left + stayed))
+        return left == 0 or (stayed > 0 and (left < ALWAYS_CREDIBLE or 5 * left < left + stayed))
 
 
 def classify_users(users: Collection[User], entries: dict[str, DirectoryUser]) -> PolledUsers:
@@ -119,9 +119,9 @@ class DirectorySync:
         entry = await self._context.directory.find(user.username)
         result = classify_users([user], {} if entry is None else {user.username: entry})
         if result.disabled:
-            await self._disable(user, OFF)
+            await self._disable(user, DISABLED_IN_DIRECTORY)
         elif result.missing and user.missing_since is not None:
-            await self._disable(user, GONE)
+            await self._disable(user, MISSING_IN_DIRECTORY)
         elif result.missing:
             async with self._context.db.session() as db:
                 row = await db.get_one(User, user.id)

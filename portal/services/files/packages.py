@@ -17,12 +17,12 @@ from spawner.launcher.file_answers import Deleted, Package
 from spawner.launcher.folders import PACKAGES_FOLDER
 
 NOT_INSTALLED = "You haven't installed a package with this name into this environment."
-NONE = "You haven't installed any packages into this environment."
+NO_PACKAGES = "You haven't installed any packages into this environment."
 IN_THE_WAY = (
     "You have installed packages into this environment since. Remove those first, then "
     "restore the earlier ones."
 )
-GONE = "These packages are no longer in the trash."
+NOT_IN_TRASH = "These packages are no longer in the trash."
 UNSEEN = (
     "Your trash has too many items to find these packages in it. Delete items that you "
     "don't need from the trash on the Files page, then try again."
@@ -62,7 +62,7 @@ async def reset(files: FileAccess, username: str, environment: Environment) -> s
     location = await _find_folder(files, username, environment)
     packages, _ = await _list_packages(files, username, environment, location)
     if not packages:
-        raise NotFound(NONE)
+        raise NotFound(NO_PACKAGES)
     await _move_to_trash(files, username, location)
     root = await _find_home_root(files, username, location.root_path)
     return f"{root}:{location.path}" if root else f"~/{location.path}"
@@ -110,7 +110,7 @@ async def restore_packages(
     """
     state = await list_packages(files, username, environment)
     if all(removed.id != trash_id for removed in state.removed):
-        raise NotFound(GONE if state.removed_complete else UNSEEN)
+        raise NotFound(NOT_IN_TRASH if state.removed_complete else UNSEEN)
     if state.packages:
         raise Conflict(IN_THE_WAY)
     location = await _find_folder(files, username, environment)

@@ -25,9 +25,9 @@ from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
-FRESH = timedelta(minutes=10)
+GROUPS_MAX_AGE = timedelta(minutes=10)
 RETRY_DELAY = timedelta(minutes=1)  # retry delay after the directory did not answer
-REMEMBERED = 1000
+MAX_REMEMBERED = 1000
 
 
 def select_storable(names: Iterable[str]) -> set[str]:
@@ -84,7 +84,7 @@ async def load_usernames(database: Database, numbers: Collection[int]) -> dict[i
 
     Existing users win over deleted ones.
     """
-    query = select(User.uid, User.username).where(User.uid.in_(list(numbers)[:REMEMBERED]))
+    query = select(User.uid, User.username).where(User.uid.in_(list(numbers)[:MAX_REMEMBERED]))
     deleted_first = query.order_by(User.deleted_at.is_(None), User.created_at)
     async with database.session() as db:
         return {uid: name for uid, name in await db.execute(deleted_first) if uid is not None}
@@ -127,7 +127,7 @@ class DirectoryUsers:
         Concurrent calls share one query.
         """
         now = utcnow()
-        if known_at is not None and now - known_at < FRESH:
+        if known_at is not None and now - known_at < GROUPS_MAX_AGE:
             return False
         tried = self._tried.get(user_id)
         if not self.directory.finds or (tried is not None and now - tried < RETRY_DELAY):
@@ -158,6 +158,6 @@ class DirectoryUsers:
         return True
 
     def _note_failure(self, user_id: str) -> None:
-        if len(self._tried) >= REMEMBERED:
+        if len(self._tried) >= MAX_REMEMBERED:
             self._tried.clear()
         self._tried[user_id] = utcnow()

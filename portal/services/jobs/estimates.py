@@ -32,8 +32,8 @@ from spawner.errors import LauncherUnavailable, Rejected, SpawnerError, Unreacha
 from spawner.slurm.model import JobInfo, JobPhase, JobSpec, Resources
 
 MAX_ALTERNATIVES = 3
-NOW = timedelta(seconds=60)
-MEANINGFUL = timedelta(minutes=1)  # an alternative must start earlier by more than this
+STARTS_NOW = timedelta(seconds=60)
+MIN_GAIN = timedelta(minutes=1)  # an alternative must start earlier by more than this
 
 STARTS_NOW = "Enough resources are free now."
 FORECAST = (
@@ -82,7 +82,7 @@ async def estimate(
         raise _explain(context, user, resources, error) from error
     now = utcnow()
     limits = _find_limits(context, user, resources)
-    soon = start_at is not None and start_at - now < NOW
+    soon = start_at is not None and start_at - now < STARTS_NOW
     first = NO_FORECAST if start_at is None else STARTS_NOW if soon else FORECAST
     note = " ".join([first, *([LIMITED.format(limits=", ".join(limits))] if limits else [])])
     others = (
@@ -199,7 +199,7 @@ async def _find_alternatives(
             earlier = await _get_forecast(context, user, smaller_request)
         except SpawnerError:
             continue  # a request that Slurm refuses is no alternative
-        if earlier is not None and start_at - earlier > MEANINGFUL:
+        if earlier is not None and start_at - earlier > MIN_GAIN:
             alternatives.append(Alternative(title, asdict(smaller_request), earlier))
     return sorted(alternatives, key=lambda a: a.start_at)[:MAX_ALTERNATIVES]
 

@@ -20,9 +20,9 @@ from portal.services.slurm import launch
 from spawner.slurm.model import Outcome
 
 MAX_RUNS = 5
-NEWEST = 1000  # of a user's jobs: older ones are not read, however many there are
+MAX_NEWEST_JOBS = 1000  # of a user's jobs: older ones are not read, however many there are
 ROWS_PER_QUERY = 200  # rows of `batch_jobs` are long, and usually the first few suffice
-SINCE = timedelta(days=90)
+MAX_JOB_AGE = timedelta(days=90)
 USABLE_OUTCOMES = (Outcome.COMPLETED, Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT)
 
 
@@ -99,10 +99,10 @@ def _build_newest_ids_query(user: User, kind: SimilarJobs) -> Select[str]:
         .where(
             JOBS_TABLE.c.user_id == user.id,
             JOBS_TABLE.c.kind == JobKind.JOB,
-            JOBS_TABLE.c.created_at > utcnow() - SINCE,
+            JOBS_TABLE.c.created_at > utcnow() - MAX_JOB_AGE,
         )
         .order_by(JOBS_TABLE.c.created_at.desc())
-        .limit(NEWEST)
+        .limit(MAX_NEWEST_JOBS)
     ).subquery()
     query = (
         select(newest.c.id)

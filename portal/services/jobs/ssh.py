@@ -32,7 +32,7 @@ STARTING = "SSH starts in this job. Connect again in some seconds."
 LOG_S = 5.0
 LOG_LINES, LOG_CHARS = 5, 400
 NOT_STARTED = "SSH could not start in this job in time. Connect again in a minute."
-ANOTHER = "Another program serves SSH in this job now."
+ANOTHER_PROGRAM = "Another program serves SSH in this job now."
 READY = "SSH is ready in this job now. Connect again."
 
 
@@ -232,4 +232,4 @@ def report(context: AppContext, job: BatchJob, run_id: str, event: str, message:
 
 def _check_current(context: AppContext, job: BatchJob, run_id: str) -> None:
     if not context.job_ssh.is_current(job.id, run_id):
-        raise errors.Conflict(ANOTHER)
+        raise errors.Conflict(ANOTHER_PROGRAM)

@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 MEMBERS_AGE = timedelta(minutes=5)
 MEMBERS_AFTER_CHANGE = timedelta(seconds=10)
 STRANGERS_AGE = timedelta(minutes=15)
-LOOK_UPS = 50  # users with changed groups, per round
+MAX_LOOKUPS_PER_ROUND = 50  # users with changed groups, per round
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class LimitedUsers:
         async with self._database.session() as db:
             rows = (await db.execute(query.where(User.deleted_at.is_(None)))).all()
         differ = [(id_, name) for id_, name, known in rows if (name in members) != bool(known)]
-        for user_id, username in differ[:LOOK_UPS]:
+        for user_id, username in differ[:MAX_LOOKUPS_PER_ROUND]:
             await self._directory_users.refresh_if_old(user_id, username, None)
 
     async def _filter_directory_users(self, usernames: set[str]) -> set[str]:

@@ -20,7 +20,7 @@ from portal.services.identity import preferences
 from portal.services.mail.messages import WARNING, MailKind, warn_at
 
 MARK = "mails"
-FRESH = timedelta(hours=6)
+MAX_EVENT_AGE = timedelta(hours=6)
 """Older events are not notified: the portal was down, or Slurm reported the end late."""
 OVERLAP = timedelta(seconds=60)
 """Margin for rows that are written slightly after the time they carry."""
@@ -66,7 +66,7 @@ async def _load_start(database: Database, now: datetime) -> datetime:
     """
     async with database.session() as db:
         mark = await db.get(Mark, MARK)
-    return max(mark.at if mark else now, now - FRESH) - OVERLAP
+    return max(mark.at if mark else now, now - MAX_EVENT_AGE) - OVERLAP
 
 
 async def _save_mark(database: Database, now: datetime) -> None:
@@ -144,10 +144,10 @@ def _detect_events(row: Any, now: datetime) -> Iterator[tuple[MailKind, str]]:
     extension the remaining time runs short again.
     """
     ready = row.state is JobState.RUNNING and row.ready_at is not None
-    if ready and row.started_at and now - row.ready_at < FRESH:
+    if ready and row.started_at and now - row.ready_at < MAX_EVENT_AGE:
         yield MailKind.SESSION_STARTED, _event_key(MailKind.SESSION_STARTED, row.started_at)
     ended = row.state is JobState.ENDED and row.kind is JobKind.JOB
-    if ended and row.ended_at and now - row.ended_at < FRESH:
+    if ended and row.ended_at and now - row.ended_at < MAX_EVENT_AGE:
         yield MailKind.JOB_ENDED, MailKind.JOB_ENDED.value
     runs = row.state in _RUNNING and row.started_at and row.expires_at
     if runs and warn_at(row.started_at, row.expires_at) <= now < row.expires_at:

@@ -38,7 +38,7 @@ GIVE_UP = timedelta(hours=24)
 KEPT = timedelta(days=30)
 CLEANUP_S = 300.0
 MAX_USERS_PER_ROUND = 100
-TOGETHER = 500
+MAX_ROWS_PER_EMAIL = 500
 OUTDATED = (
     "It was no longer relevant when it could be sent, or the notification had been turned off."
 )
@@ -158,7 +158,7 @@ class MailSender:
 async def _claim_due(database: Database, user_id: str, now: datetime) -> Sequence[Mail]:
     """Claim and return the user's due rows, so that no other process sends them."""
     waiting = Mail.user_id == user_id, Mail.sent_at.is_(None), Mail.next_try_at <= now
-    first = select(Mail.id).where(*waiting).order_by(Mail.created_at).limit(TOGETHER)
+    first = select(Mail.id).where(*waiting).order_by(Mail.created_at).limit(MAX_ROWS_PER_EMAIL)
     claim = (
         update(Mail)
         .where(*waiting, Mail.id.in_(first))

@@ -17,7 +17,7 @@ from portal.models import JobState, Session
 from portal.services.store import update_row
 
 STOPPING_TRIES = 25
-ASK_S = 0.2
+POLL_S = 0.2
 EARLIER = 10
 """Number of sessions of one name to inspect, newest first; older ones were closed long ago."""
 
@@ -75,7 +75,7 @@ async def _wait_until_closed(context: AppContext, session: Session) -> None:
     for _ in range(STOPPING_TRIES):
         if await _try_close(context, session):
             return
-        await asyncio.sleep(ASK_S)
+        await asyncio.sleep(POLL_S)
     username, name = session.user.username, session.name
     raise HubNotReady(f"{username}/{name}: the earlier one is still stopping")
 

@@ -29,10 +29,10 @@ from spawner.slurm.model import Resources
 
 MAX_SETUPS = 50
 MAX_RECENT = 6
-LOOKED_THROUGH = 60
+MAX_SCANNED_SESSIONS = 60
 """Number of recent sessions that are searched for distinct configurations."""
 
-GONE = "This environment is no longer available."
+ENVIRONMENT_GONE = "This environment is no longer available."
 UNKNOWN = "There is no environment with this name."
 NO_NAME = "Enter a name of visible characters and spaces only."
 
@@ -159,7 +159,7 @@ async def list_recent(context: AppContext, user: User) -> list[RecentSetup]:
             Session.submitted_at.is_not(None),
         )
         .order_by(Session.created_at.desc())
-        .limit(LOOKED_THROUGH)
+        .limit(MAX_SCANNED_SESSIONS)
     )
     async with context.db.session() as db:
         rows = (await db.scalars(query)).all()
@@ -181,7 +181,7 @@ def find_obstacle(
     """
     entry = context.catalog.environments.get(environment)
     if entry is None:
-        return GONE
+        return ENVIRONMENT_GONE
     available, reason = check_environment(context, entry)
     if not available:
         return reason or "This environment can't be used here."

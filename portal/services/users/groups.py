@@ -18,7 +18,7 @@ from portal.models import GroupManager, Role, User
 from portal.services.audit.audit import Action, Actor, record
 from portal.services.users import lookup, role_changes
 
-LOOKED_UP = 200
+MAX_LOOKED_UP = 200
 """Maximum number of members to look up in the directory by name.
 
 In larger groups only the names that the portal has stored are shown.
@@ -89,7 +89,7 @@ async def load_managers(db: AsyncSession, group: str) -> list[str]:
 
 
 async def _load_display_names(context: AppContext, usernames: set[str]) -> dict[str, str]:
-    if len(usernames) > LOOKED_UP:
+    if len(usernames) > MAX_LOOKED_UP:
         return {}
     entries = await context.directory.find_many(sorted(usernames))
     return {name: entry.display_name for name, entry in entries.items()}
@@ -97,8 +97,8 @@ async def _load_display_names(context: AppContext, usernames: set[str]) -> dict[
 
 async def _load_users(db: AsyncSession, usernames: set[str]) -> dict[str, User]:
     names, users = sorted(usernames), dict[str, User]()
-    for at in range(0, len(names), LOOKED_UP):
-        some = names[at : at + LOOKED_UP]
+    for at in range(0, len(names), MAX_LOOKED_UP):
+        some = names[at : at + MAX_LOOKED_UP]
         rows = await db.scalars(select(User).where(User.username.in_(some)))
         users.update({user.username: user for user in rows})
     return users

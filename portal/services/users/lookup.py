@@ -40,7 +40,7 @@ SEVERAL = (
     "The directory has several entries named {name}, so none of them can log in. Ask the "
     "directory's administrator to remove the duplicates."
 )
-ANOTHER = (
+ANOTHER_USER = (
     "The portal has another user {name} with the UID {old}; this one has {new}. Delete "
     "the old user here first."
 )
@@ -125,7 +125,7 @@ async def ensure(db: AsyncSession, settings: Settings, entry: DirectoryUser) -> 
         user = User(username=entry.username)
         db.add(user)
     elif not memberships.is_same(user, entry):
-        raise Conflict(ANOTHER.format(name=entry.username, old=user.uid, new=entry.uid))
+        raise Conflict(ANOTHER_USER.format(name=entry.username, old=user.uid, new=entry.uid))
     user.display_name, user.email, user.uid = entry.display_name, entry.email, entry.uid
     await memberships.store_groups_and_role(db, settings, user, entry.groups)
     return user

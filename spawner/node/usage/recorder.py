@@ -24,9 +24,9 @@ FIRST_S = 2.0
 """Delay until the start is over, which should not be slowed down."""
 REPORT_EVERY_S = 30.0
 LEAST_S, MAX_S = MEASURE_EVERY_S, 600.0
-FULL = 0.8
+NEARLY_FULL = 0.8
 """Above this share of its memory a job may end at any time, so report each measurement at once."""
-NOT_ANY_MORE = frozenset({401, 404, 410, 422})
+ENDED_STATUSES = frozenset({401, 404, 410, 422})
 """The portal wants no more reports: the session ends, or the portal has another version."""
 
 
@@ -71,7 +71,7 @@ class Recorder:
         except PortalRequestError as error:
             log.debug("could not report the session's usage: %s", error)
             return REPORT_EVERY_S
-        if response.status in NOT_ANY_MORE:
+        if response.status in ENDED_STATUSES:
             log.info("the portal no longer accepts usage reports for this session")
             return None
         again_s = response.body.get("again_s")
@@ -97,4 +97,4 @@ def nearly_full(use: Use) -> bool:
     memory = use.memory
     if memory is None or memory.limit_bytes is None:
         return False
-    return memory.used_bytes >= FULL * memory.limit_bytes
+    return memory.used_bytes >= NEARLY_FULL * memory.limit_bytes

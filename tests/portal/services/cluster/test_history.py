@@ -131,7 +131,7 @@ async def test_gpus_of_running_sessions_are_measured_up_to_what_they_were_given(
         for name, given, state, reported_at in (
             ("both", 2, JobState.RUNNING, now),
             ("claims-more", 1, JobState.RUNNING, now),
-            ("silent", 4, JobState.RUNNING, now - 2 * history.FRESH),
+            ("silent", 4, JobState.RUNNING, now - 2 * history.MAX_DATA_AGE),
             ("ended", 4, JobState.ENDED, now),
         ):
             session = Session(

@@ -77,7 +77,7 @@ class HubSyncHarness:
 
 @pytest.fixture
 async def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HubSyncHarness]:
-    monkeypatch.setattr(hub_sync, "ASK_S", 0.0)
+    monkeypatch.setattr(hub_sync, "POLL_S", 0.0)
     db = Database(database_of(tmp_path))
     await db.migrate()
     user = User(username="alice")

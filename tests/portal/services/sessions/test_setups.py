@@ -134,7 +134,7 @@ async def test_impossible_setup_is_kept_with_its_problem(
     assert refused.status == 422
     monkeypatch.setattr(job_portal.context.catalog, "environments", {})
     (gone,) = (await job_portal.ask("GET", "/setups")).body["items"]
-    assert gone["problem"] == setups.GONE
+    assert gone["problem"] == setups.ENVIRONMENT_GONE
     monkeypatch.undo()
     await job_portal.ask("DELETE", f"/setups/{made['id']}")
 

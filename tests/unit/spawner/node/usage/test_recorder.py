@@ -11,7 +11,7 @@ from spawner.node.jupyter.idle import Kernels
 from spawner.node.jupyter.session_sources import SessionSources
 from spawner.node.portal_client import OutOfReach, PortalClient, PortalResponse
 from spawner.node.usage.meter import MEASURE_EVERY_S, Gpu, Memory, Use
-from spawner.node.usage.recorder import FULL, Recorder, recording
+from spawner.node.usage.recorder import NEARLY_FULL, Recorder, recording
 from spawner.node.usage.time_series import Series
 
 MB = 1 << 20
@@ -170,7 +170,7 @@ async def test_reports_follow_the_interval_of_the_portal(
 @pytest.mark.anyio
 async def test_job_short_of_memory_reports_every_sample() -> None:
     """The portal must have the latest usage before Slurm ends the job."""
-    portal = Portal(PortalResponse(200, {"again_s": 600}), of=use(round(1000 * FULL)))
+    portal = Portal(PortalResponse(200, {"again_s": 600}), of=use(round(1000 * NEARLY_FULL)))
     assert await count_reports(portal, looks=30) == 30
     assert MEASURE_EVERY_S == 10.0
 
