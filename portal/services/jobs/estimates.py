@@ -32,7 +32,7 @@ from spawner.errors import LauncherUnavailable, Rejected, SpawnerError, Unreacha
 from spawner.slurm.model import JobInfo, JobPhase, JobSpec, Resources
 
 MAX_ALTERNATIVES = 3
-STARTS_NOW = timedelta(seconds=60)
+STARTS_NOW_WITHIN = timedelta(seconds=60)
 MIN_GAIN = timedelta(minutes=1)  # an alternative must start earlier by more than this
 
 STARTS_NOW = "Enough resources are free now."
@@ -82,7 +82,7 @@ async def estimate(
         raise _explain(context, user, resources, error) from error
     now = utcnow()
     limits = _find_limits(context, user, resources)
-    soon = start_at is not None and start_at - now < STARTS_NOW
+    soon = start_at is not None and start_at - now < STARTS_NOW_WITHIN
     first = NO_FORECAST if start_at is None else STARTS_NOW if soon else FORECAST
     note = " ".join([first, *([LIMITED.format(limits=", ".join(limits))] if limits else [])])
     others = (

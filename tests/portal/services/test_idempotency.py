@@ -163,7 +163,7 @@ async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
 ) -> None:
     """The row is visible before the request that wrote it continues."""
     written, found = asyncio.Event(), asyncio.Event()
-    insert, earlier = service._insert, IdempotentRequest.earlier
+    insert, earlier = service._insert, IdempotentRequest.find_earlier
 
     async def slow_insert(*args: Any) -> Any:
         row = await insert(*args)
@@ -177,7 +177,7 @@ async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
         return row
 
     monkeypatch.setattr(service, "_insert", slow_insert)
-    monkeypatch.setattr(IdempotentRequest, "earlier", seen_earlier)
+    monkeypatch.setattr(IdempotentRequest, "find_earlier", seen_earlier)
     job_portal.launchers.mood = "refuses"
     body = {**SMALL, "script": "true"} if service is jobs else SMALL
     key = f"k9 {path}"
@@ -196,7 +196,7 @@ async def test_row_read_just_before_its_refusal_is_not_returned(
     job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch, path: str, then: Any
 ) -> None:
     """The refusal may fall between the check and the wait."""
-    earlier = IdempotentRequest.earlier
+    earlier = IdempotentRequest.find_earlier
     held: list[str] = []
 
     async def read_too_early(*args: Any) -> Any:
@@ -209,7 +209,7 @@ async def test_row_read_just_before_its_refusal_is_not_returned(
             job_portal.launchers.mood = then
         return row
 
-    monkeypatch.setattr(IdempotentRequest, "earlier", read_too_early)
+    monkeypatch.setattr(IdempotentRequest, "find_earlier", read_too_early)
     job_portal.launchers.go_on.clear()
     job_portal.launchers.mood = "hangs"
     body = {**SMALL, "script": "true"} if path == "/jobs" else SMALL
