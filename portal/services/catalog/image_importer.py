@@ -240,7 +240,6 @@ def _set_done(row: ImageImport) -> None:
 
 
 def _set_failed(reason: str) -> Modify:
-def _set_failed(reason: str) -> Modify:
     """Return the update for an import that ended without an image.
 
     It counts as cancelled if that was requested, even if it failed before it could be stopped.
