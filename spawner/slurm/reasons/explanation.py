@@ -1,4 +1,4 @@
-"""Explanations of Slurm's codes: their type, and texts that several have in common."""
+"""Explanations of Slurm's codes: their type, and texts that several have in common. Pure."""
 
 from __future__ import annotations
 
