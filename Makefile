@@ -88,7 +88,8 @@ test: prepare-tests lint  ## lint, then docs and the tests of pages, units, port
 	@$(PYTHON) -m cluster.test --state-root $(STATE) --second tests/browser \
 		--background "$(MAKE) --no-print-directory docs test-frontend test-unit" \
 		--beside "$(SPREAD) tests/portal/services" \
-		--beside "$(SPREAD) tests/portal --ignore tests/portal/services" -- tests/cluster
+		--beside "$(SPREAD) tests/portal --ignore tests/portal/services --ignore tests/portal/api" \
+		--beside "$(SPREAD) tests/portal/api" -- tests/cluster
 
 test-unit: prepare-unit       ## pure functions; a minute, needs neither a cluster nor root
 	@$(DEV)/python -m pytest -rs $(SPREAD) tests/unit

@@ -51,7 +51,7 @@ def test_while_slurm_is_away_a_server_must_prove_that_the_port_is_its_own(real: 
     assert answer.one("x-target") == f"127.0.0.1:{real.port}"
     assert answer.one("x-accel-expires") == "0"
     shown = real.ask(HOME, user="alice", headers=dict(PAGE))
-    assert (shown.status, b"can&#x27;t be reached now" in shown.body) == (424, True)
+    assert (shown.status, b"doesn&#x27;t answer" in shown.body) == (424, True)
 
     real.node.stop()
     assert real.gate("alice", user="alice").one("x-target") == f"127.0.0.1:{real.port}"

@@ -60,7 +60,7 @@ def test_settings_that_the_old_version_refuses_are_refused(machine: Machine) -> 
 def test_services_that_do_not_answer_are_refused(machine: Machine) -> None:
     machine.broken.add(machine.old.name)
     failure = find_failures(machine)["front door"]
-    assert "the portal behind it does not" in str(failure.problem)
+    assert "the portal behind it doesn't" in str(failure.problem)
 
 
 def test_units_that_do_not_run_are_named(machine: Machine) -> None:

@@ -168,7 +168,7 @@ FAILURES = {
     UpgradeStep.MIGRATE: (fail_migration, "instruments already exists"),
     UpgradeStep.SWITCH: (fail_switch, "runtime.new"),
     UpgradeStep.START: (fail_start, "systemctl start"),
-    UpgradeStep.HEALTH: (fail_health, "the portal behind it does not"),
+    UpgradeStep.HEALTH: (fail_health, "the portal behind it doesn't"),
 }
 
 
