@@ -69,13 +69,13 @@ export const english = {
       gpuCount > 0 ? `${gpus(gpuCount)} and ` : ''
     }${cpus(cpuCount)} that others could use.`,
   stop: 'Stop Session…',
-  keep: 'Keep It',
+  keep: 'Keep Running',
   endedTitle: "This session isn't running",
   ended: 'It has ended. You can start it again.',
   startAgain: 'Start It Again…',
   silentTitle: "The session doesn't answer",
   silent:
-    'Check your connection. Unsaved changes stay on this page, and it goes on once the session answers.',
+    'Check your connection. Unsaved changes stay on this page, and you can go on once the session answers.',
   dismiss: 'Dismiss',
   panel: 'Jobs and Usage',
   tensorboardTab: 'TensorBoard in JupyterLab',

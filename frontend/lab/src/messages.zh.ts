@@ -56,7 +56,7 @@ export const chinese: Messages = {
       gpuCount > 0 ? `${gpuCount} 个 GPU 和 ` : ''
     }${cpuCount} 个 CPU，其他人无法使用。`,
   stop: '停止会话…',
-  keep: '保留',
+  keep: '继续运行',
   endedTitle: '此会话未在运行',
   ended: '会话已结束。您可以重新启动。',
   startAgain: '重新启动…',

@@ -48,8 +48,8 @@ export class OutputFollower {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #dueMs = Number.POSITIVE_INFINITY;
   #requesting = false;
-  /** This page shows cells of its own as the server has them. */
-  #missed = false;
+  /** Whether messages about cells that this page runs were lost: those cells follow the server. */
+  #ownFollowServer = false;
   /** The session's server keeps no outputs: it was started by an earlier version. */
   #absent = false;
   #cleared: string[] = [];
@@ -67,7 +67,7 @@ export class OutputFollower {
     });
     sessionContext.iopubMessage.connect((_, message) => {
       const { session } = message.parent_header;
-      if (this.#missed || session !== this.#kernel?.clientId) this.#schedule(SYNC_MS);
+      if (this.#ownFollowServer || session !== this.#kernel?.clientId) this.#schedule(SYNC_MS);
     });
     await Promise.all([context.ready, sessionContext.ready]);
     this.#schedule(0);
@@ -145,7 +145,7 @@ export class OutputFollower {
     // JupyterLab sets the count after the last message, and may have more than the server keeps
     if (execution.own && !execution.gap && model.executionCount === execution.count) return;
     if (execution.own) {
-      this.#missed = true;
+      this.#ownFollowServer = true;
       cell.outputArea?.future?.dispose();
     }
     const { dirty } = context.model;

@@ -133,7 +133,7 @@ describe('the idle warning', () => {
   it('is answered for every tab, until the next idle period', async () => {
     page.facts = idle(START - 60 * MIN);
     await page.advance(0);
-    runAction('Keep It');
+    runAction('Keep Running');
     await page.advance(MIN);
     expect([page.kept, page.dismissed]).toEqual([true, ['id-1']]);
     const other = new FakePage();
@@ -150,7 +150,7 @@ describe('the idle warning', () => {
     page.facts = idle(START - 60 * MIN);
     page.answer = new RequestError('Away.', 502);
     await page.advance(0);
-    runAction('Keep It');
+    runAction('Keep Running');
     await page.advance(MIN);
     expect(page.notifications.slice(1)).toEqual(['error: Away.']);
   });

@@ -33,7 +33,7 @@ export function warningDue(leftMs: number, lastGiven: number | null): number | n
 export const timeLeft = (expiresAt: string | null, nowMs: number): TimeLeft | null =>
   timeLeftIn(messages.spans, expiresAt, nowMs);
 
-/** Format a duration, rounded up to one minute. */
+/** Format a duration, which is at least one minute. */
 export const duration = (ms: number): string => durationIn(messages.spans, Math.max(ms, MINUTE));
 
 export const localTime = (at: string, nowMs: number): string =>

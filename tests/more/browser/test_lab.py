@@ -57,7 +57,7 @@ def test_idle_session_warns_until_something_runs(
         expect(page.get_by_role("article").filter(has_text=SESSION).first).to_contain_text("Idle")
 
         jl.open_launcher(lab, url)
-        warning.get_by_role("button", name="Keep It").click()
+        warning.get_by_role("button", name="Keep Running").click()
         expect(warning).to_be_hidden()
         with lab.expect_response(re.compile(r"/portal/session(\?|$)")) as received:
             jl.open_launcher(lab, url)
