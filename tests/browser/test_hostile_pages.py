@@ -249,7 +249,7 @@ def test_a_hostile_notebook_server_reads_and_changes_nothing(scene: HostileScene
 # everything a page can find of others on its origin, and cookies readable by scripts
 SHARED = """async ([user, ...kinds]) => {
   const answers = [];
-  for (const name of [`portal-events ${user}`, 'portal-login']) {
+  for (const name of [`portal-events 2 ${user}`, 'portal-login']) {
     const channel = new BroadcastChannel(name);
     channel.onmessage = (event) => answers.push(event.data);
     for (const kind of kinds) channel.postMessage({kind});

@@ -217,7 +217,7 @@ def to_its_end(page: Page, session: Started) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Stop it").click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
     expect(page.get_by_text("Totals from Slurm's accounting")).to_be_visible()
-    expect(page.get_by_role("region", name="Usage").get_by_text("At most")).to_be_visible()
+    expect(page.get_by_role("region", name="Usage").get_by_text("Peak: ")).to_be_visible()
     page.get_by_role("button", name="Remove from the list").click()
     expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
     expect(page.get_by_role("link", name=session.name, exact=True)).to_be_hidden()

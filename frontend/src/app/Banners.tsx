@@ -5,7 +5,7 @@ import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { ConnectionLost, useConnectionLost, useRefetchOnReconnect } from './ConnectionLost';
-import classes from './MemberLayout.module.css';
+import classes from './SignedInLayout.module.css';
 
 /** Banners about the whole portal: a lost connection, an unavailable Slurm, announcements, the
  * cluster's notice. */

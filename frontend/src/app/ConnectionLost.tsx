@@ -13,7 +13,7 @@ const TICK_MS = 1000;
 
 /** Return whether the connection has been lost for longer than GRACE_MS. */
 export function useConnectionLost(): boolean {
-  const lost = useLive((s) => s.link === 'lost');
+  const lost = useLive((s) => s.connection === 'lost');
   const [shown, setShown] = useState(false);
   useEffect(() => {
     const timer = window.setTimeout(() => setShown(lost), lost ? GRACE_MS : 0);
@@ -26,14 +26,14 @@ export function useConnectionLost(): boolean {
  * Refetch a page's failed queries and outdated data once the connection is back.
  */
 export function useRefetchOnReconnect(): void {
-  const link = useLive((s) => s.link);
+  const connection = useLive((s) => s.connection);
   const lost = useRef(false);
   useEffect(() => {
-    if (link === 'lost' || link === 'ended') lost.current = true;
-    if (link !== 'open' || !lost.current) return;
+    if (connection === 'lost' || connection === 'ended') lost.current = true;
+    if (connection !== 'open' || !lost.current) return;
     lost.current = false;
     void queryClient.invalidateQueries();
-  }, [link]);
+  }, [connection]);
 }
 
 function subscribeToNetwork(listener: () => void): () => void {

@@ -20,12 +20,12 @@ export function NothingToShow({ error }: { error: unknown }) {
 /** Load the page again once the network or the event stream is back. */
 function useRetryOnReconnect(): void {
   const router = useRouter();
-  const link = useLive((s) => s.link);
-  const before = useRef(link);
+  const connection = useLive((s) => s.connection);
+  const before = useRef(connection);
   useEffect(() => {
-    if (link === 'open' && before.current !== 'open') void router.invalidate();
-    before.current = link;
-  }, [link, router]);
+    if (connection === 'open' && before.current !== 'open') void router.invalidate();
+    before.current = connection;
+  }, [connection, router]);
   useEffect(() => {
     const retry = (): void => void router.invalidate();
     window.addEventListener('online', retry);
@@ -33,7 +33,7 @@ function useRetryOnReconnect(): void {
   }, [router]);
 }
 
-/** The page shown when another could not be loaded, mostly because the portal doesn't respond. */
+/** The page shown when another could not be loaded, mostly because the portal doesn't answer. */
 export function ErrorPage({ error }: { error: unknown }) {
   const router = useRouter();
   useRetryOnReconnect();

@@ -9,7 +9,7 @@ import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { Logo } from '@/ui/Logo';
 import linkClasses from '@/ui/NavLink.module.css';
-import classes from './MemberLayout.module.css';
+import classes from './SignedInLayout.module.css';
 import { UserMenu } from './UserMenu';
 
 const link = `${linkClasses.link} ${classes.link}`;

@@ -13,11 +13,11 @@ import { liveStore } from '@/live/store';
 import { Announcer } from './Announcer';
 import { Banners } from './Banners';
 import { Header } from './Header';
-import classes from './MemberLayout.module.css';
+import classes from './SignedInLayout.module.css';
 import { isWide } from './wide';
 
 /** The layout of all pages behind the login: header, banners, the page, and the live connection. */
-export function MemberLayout() {
+export function SignedInLayout() {
   const { username } = useMe();
   const wide = useLocation({ select: ({ pathname }) => isWide(pathname) });
   useEffect(() => liveStore.open(username), [username]);

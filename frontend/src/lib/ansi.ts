@@ -9,14 +9,14 @@
 import { ESCAPES, lastOverwrite } from './terminal';
 
 export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey';
-export type Mark = 'bold' | 'dim' | 'italic' | 'underline' | 'strike';
+export type TextAttribute = 'bold' | 'dim' | 'italic' | 'underline' | 'strike';
 
 /** The active styles; frozen and shared, so that equal pieces can be compared quickly. */
 export interface Style {
   readonly front: Color | null;
   readonly back: Color | null;
   readonly inverse: boolean;
-  readonly marks: readonly Mark[];
+  readonly attributes: readonly TextAttribute[];
 }
 
 export interface Piece {
@@ -24,7 +24,7 @@ export interface Piece {
   style: Style;
 }
 
-export const PLAIN: Style = { front: null, back: null, inverse: false, marks: [] };
+export const PLAIN: Style = { front: null, back: null, inverse: false, attributes: [] };
 
 const SIXTEEN: readonly (Color | null)[] = [
   null, // black
@@ -38,14 +38,14 @@ const SIXTEEN: readonly (Color | null)[] = [
 ];
 const BRIGHT_BLACK = 8;
 
-const MARKS: Readonly<Record<number, Mark>> = {
+const ATTRIBUTES: Readonly<Record<number, TextAttribute>> = {
   1: 'bold',
   2: 'dim',
   3: 'italic',
   4: 'underline',
   9: 'strike',
 };
-const ENDS: Readonly<Record<number, readonly Mark[]>> = {
+const ENDS: Readonly<Record<number, readonly TextAttribute[]>> = {
   22: ['bold', 'dim'],
   23: ['italic'],
   24: ['underline'],
@@ -104,12 +104,17 @@ function extendedColor(rest: readonly number[]): [color: Color | null, taken: nu
 }
 
 function withCode(style: Style, code: number): Style {
-  const mark = MARKS[code];
-  if (mark !== undefined)
-    return style.marks.includes(mark) ? style : { ...style, marks: [...style.marks, mark] };
+  const attribute = ATTRIBUTES[code];
+  if (attribute !== undefined)
+    return style.attributes.includes(attribute)
+      ? style
+      : { ...style, attributes: [...style.attributes, attribute] };
   const ended = ENDS[code];
   if (ended !== undefined)
-    return { ...style, marks: style.marks.filter((mark) => !ended.includes(mark)) };
+    return {
+      ...style,
+      attributes: style.attributes.filter((attribute) => !ended.includes(attribute)),
+    };
   if (code === 0) return PLAIN;
   if (code === 7 || code === 27) return { ...style, inverse: code === 7 };
   if (code === 39) return { ...style, front: null };

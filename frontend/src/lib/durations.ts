@@ -73,7 +73,7 @@ export function timeLeftIn(
   return { text: (warning ? countdownIn : durationIn)(labels, ms), warning, over: false };
 }
 
-/** Format a time in the reader's zone: only the hour if it is today, else with the day. */
+/** Format a time in the reader's zone: only the time of day if it is today, else with the date. */
 export function localTimeIn(locale: string | undefined, at: string, nowMs: number): string {
   const date = new Date(at);
   const now = new Date(nowMs);

@@ -50,7 +50,7 @@ export function linkResources(link: StartLink): ResourceRequest | null {
   return Object.keys(resources).length === 0 ? null : resources;
 }
 
-/** Convert a session's request to a link; values that equal the site's defaults are omitted. */
+/** Convert a session's request to a link; fields without a value are omitted. */
 export function toStartLink(
   request: Pick<SessionRequest, 'environment' | 'resources' | 'starter'>,
 ): StartLink {

@@ -50,7 +50,7 @@ export function ago(at: string, nowMs: number): string {
   return t`${time} ago`;
 }
 
-/** Format a time in the reader's zone: only the hour if it is today, else with the day. */
+/** Format a time in the reader's zone: only the time of day if it is today, else with the date. */
 export const localTime = (at: string, nowMs: number, as: string = dateLocale()): string =>
   localTimeIn(as, at, nowMs);
 

@@ -110,13 +110,17 @@ describe('reduce', () => {
     expect(ids(reduce(two, snapshot(session('b'))))).toEqual(['b']);
   });
 
-  it('keeps the last data while the link is lost, until the next snapshot', () => {
-    const lost = stateAfter(snapshot(session('a')), { kind: 'link', link: 'lost', retryAt: 5 });
-    expect(lost.link).toBe('lost');
+  it('keeps the last data while the connection is lost, until the next snapshot', () => {
+    const lost = stateAfter(snapshot(session('a')), {
+      kind: 'connection',
+      connection: 'lost',
+      retryAt: 5,
+    });
+    expect(lost.connection).toBe('lost');
     expect(lost.retryAt).toBe(5);
     expect(ids(lost)).toEqual(['a']);
     const mended = reduce(lost, snapshot());
-    expect([mended.link, mended.retryAt]).toEqual(['open', null]);
+    expect([mended.connection, mended.retryAt]).toEqual(['open', null]);
   });
 
   it('has the announcements of the newest message, and none when they are over', () => {

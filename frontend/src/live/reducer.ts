@@ -12,7 +12,7 @@ export interface LiveState {
   /** current and upcoming ones; null until the first snapshot has arrived */
   announcements: readonly Announcement[] | null;
   /** `ended`: the login has ended, and the page asks for another */
-  link: 'connecting' | 'open' | 'lost' | 'ended';
+  connection: 'connecting' | 'open' | 'lost' | 'ended';
   /** the time of the next attempt to reconnect: milliseconds by this browser's clock */
   retryAt: number | null;
 }
@@ -34,14 +34,14 @@ export type LiveEvent =
   | { kind: 'job_removed'; id: string }
   | { kind: 'cluster'; cluster: Cluster }
   | { kind: 'announcements'; announcements: Announcement[] }
-  | { kind: 'link'; link: LiveState['link']; retryAt: number | null };
+  | { kind: 'connection'; connection: LiveState['connection']; retryAt: number | null };
 
 export const initialState: LiveState = {
   sessions: null,
   jobs: null,
   cluster: null,
   announcements: null,
-  link: 'connecting',
+  connection: 'connecting',
   retryAt: null,
 };
 
@@ -91,7 +91,7 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
         jobs: inOrder(event.jobs),
         cluster: event.cluster ?? state.cluster,
         announcements: event.announcements,
-        link: 'open',
+        connection: 'open',
         retryAt: null,
       };
     case 'session':
@@ -114,9 +114,9 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
       return { ...state, cluster: event.cluster };
     case 'announcements':
       return { ...state, announcements: event.announcements };
-    case 'link':
-      return state.link === event.link && state.retryAt === event.retryAt
+    case 'connection':
+      return state.connection === event.connection && state.retryAt === event.retryAt
         ? state
-        : { ...state, link: event.link, retryAt: event.retryAt };
+        : { ...state, connection: event.connection, retryAt: event.retryAt };
   }
 }

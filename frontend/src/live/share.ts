@@ -10,7 +10,8 @@ import type { EventStream } from './eventStream';
 import type { LiveEvent, LiveState } from './reducer';
 import { openSource } from './source';
 
-const channelName = (username: string): string => `portal-events ${username}`;
+/** The number changes with the messages: tabs of different versions do not share a stream. */
+const channelName = (username: string): string => `portal-events 2 ${username}`;
 
 type Message =
   | { kind: 'event'; event: LiveEvent }
@@ -42,7 +43,7 @@ function follow(channel: BroadcastChannel, sink: Sink): void {
   channel.onmessage = ({ data }: MessageEvent<Message>) => {
     if (data.kind === 'event') sink.emit(data.event);
     if (data.kind !== 'state') return;
-    const { sessions, jobs, cluster, announcements, link, retryAt } = data.state;
+    const { sessions, jobs, cluster, announcements, connection, retryAt } = data.state;
     if (sessions !== null)
       sink.emit({
         kind: 'snapshot',
@@ -51,7 +52,7 @@ function follow(channel: BroadcastChannel, sink: Sink): void {
         cluster,
         announcements: announcements ?? [],
       });
-    sink.emit({ kind: 'link', link, retryAt });
+    sink.emit({ kind: 'connection', connection, retryAt });
   };
   channel.postMessage({ kind: 'hello' } satisfies Message);
 }

@@ -17,7 +17,7 @@ export function openSource(emit: (event: LiveEvent) => void): EventStream {
   return openEventStream({
     url: () => STREAM_URL,
     onEvent: Object.fromEntries(handlers),
-    onLost: (_cause, retryAt) => emit({ kind: 'link', link: 'lost', retryAt }),
-    onLoginEnded: () => emit({ kind: 'link', link: 'ended', retryAt: null }),
+    onLost: (_cause, retryAt) => emit({ kind: 'connection', connection: 'lost', retryAt }),
+    onLoginEnded: () => emit({ kind: 'connection', connection: 'ended', retryAt: null }),
   });
 }

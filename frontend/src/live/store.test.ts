@@ -44,7 +44,7 @@ describe('the live state', () => {
     liveStore.seed('alice', SNAPSHOT);
     liveStore.open('alice');
     expect(opened[0]?.state().sessions).toEqual([]);
-    expect(opened[0]?.state().link).toBe('connecting');
+    expect(opened[0]?.state().connection).toBe('connecting');
     expect(liveStore.isOpen()).toBe(true);
   });
 

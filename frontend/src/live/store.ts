@@ -33,7 +33,7 @@ export const liveStore = {
     if (owner !== null) return;
     owner = username;
     emit(snapshot);
-    emit({ kind: 'link', link: 'connecting', retryAt: null });
+    emit({ kind: 'connection', connection: 'connecting', retryAt: null });
   },
   /** Reset for another user. */
   open(username: string): void {

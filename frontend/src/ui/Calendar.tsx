@@ -61,11 +61,15 @@ export function Calendar({ value, onChoose }: Props) {
   return (
     <div className={classes.calendar}>
       <div className={classes.head}>
-        <Turn label={t`Previous month`} onTurn={() => setActive(addMonths(active, -1))} isBack />
+        <MonthButton
+          label={t`Previous month`}
+          onClick={() => setActive(addMonths(active, -1))}
+          isBack
+        />
         <span className={classes.month} aria-live="polite">
           {month}
         </span>
-        <Turn label={t`Next month`} onTurn={() => setActive(addMonths(active, 1))} />
+        <MonthButton label={t`Next month`} onClick={() => setActive(addMonths(active, 1))} />
       </div>
       <table aria-label={month}>
         <thead>
@@ -106,20 +110,20 @@ export function Calendar({ value, onChoose }: Props) {
   );
 }
 
-interface TurnProps {
+interface MonthButtonProps {
   label: string;
   isBack?: boolean;
-  onTurn: () => void;
+  onClick: () => void;
 }
 
-function Turn({ label, isBack = false, onTurn }: TurnProps) {
+function MonthButton({ label, isBack = false, onClick }: MonthButtonProps) {
   return (
     <ActionIcon
       variant="subtle"
       color="gray"
       aria-label={label}
       className={isBack ? classes.back : undefined}
-      onClick={onTurn}
+      onClick={onClick}
     >
       <Icon name="right" />
     </ActionIcon>

@@ -8,16 +8,16 @@ interface Props {
   /** replaces the style of a box */
   className?: string | undefined;
   /** called when it is opened or closed */
-  onTurn?: (open: boolean) => void;
+  onToggle?: (open: boolean) => void;
 }
 
 /** A collapsible part, by default a box; only its summary is visible until it is opened. */
-export function Fold({ summary, children, open, className = classes.box, onTurn }: Props) {
+export function Fold({ summary, children, open, className = classes.box, onToggle }: Props) {
   return (
     <details
       className={`${classes.fold} ${className}`}
       open={open}
-      onToggle={(event) => onTurn?.(event.currentTarget.open)}
+      onToggle={(event) => onToggle?.(event.currentTarget.open)}
     >
       <summary>{summary}</summary>
       {children}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +13,7 @@ from tests.polling import wait_until
 
 LogIn = Callable[[Page, str], None]
 HOURS = "CPU-hours per day"
+DATA_SPAN = re.compile("Data (from|until)")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +29,7 @@ def reload_until_used(page: Page) -> None:
     def is_used() -> bool:
         page.reload()
         page.get_by_role("heading", name="Usage", level=1).wait_for()
-        page.get_by_text("Counted until").wait_for()
+        page.get_by_text(DATA_SPAN).wait_for()
         return page.get_by_role("link", name="bob", exact=True).count() > 0
 
     wait_until(is_used, "usage of bob")
@@ -69,11 +71,11 @@ def test_users_see_their_own_usage_over_time(
     log_in(page, "bob")
     page.goto(f"{portal.base_url}/account/limits")
     own = page.get_by_role("region", name="Your usage")
-    expect(own).to_contain_text("Counted until")
+    expect(own).to_contain_text(DATA_SPAN)
 
     def is_used() -> bool:
         page.reload()
-        own.get_by_text("Counted until").wait_for()
+        own.get_by_text(DATA_SPAN).wait_for()
         return own.get_by_role("figure").count() > 0
 
     wait_until(is_used, "a chart of bob's usage")

@@ -9,7 +9,7 @@ import { fetchSnapshot } from '@/live/snapshot';
 import { liveStore } from '@/live/store';
 import { UnknownAddress } from '@/ui/NotFoundPage';
 import { NothingToShow } from '../ErrorPage';
-import { MemberLayout } from '../MemberLayout';
+import { SignedInLayout } from '../SignedInLayout';
 import { lazyPage } from './lazyPage';
 
 export const rootRoute = createRootRoute({
@@ -45,7 +45,7 @@ export const enrolRoute = createRoute({
 
 export const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
-  id: 'member',
+  id: 'signed-in',
   beforeLoad: async ({ location }) => {
     try {
       let first = liveStore.isOpen() ? null : fetchSnapshot();
@@ -68,7 +68,7 @@ export const signedInRoute = createRoute({
       throw redirect({ to: '/login', search: loginSearch(location.href) });
     }
   },
-  component: MemberLayout,
+  component: SignedInLayout,
   errorComponent: NothingToShow,
 });
 

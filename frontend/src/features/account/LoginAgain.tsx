@@ -62,9 +62,10 @@ function resume(password: string | null): void {
   void queryClient.invalidateQueries();
 }
 
-const elsewhere = (): void => void navigation().goToLogin(navigation().router.state.location.href);
+const goToLoginPage = (): void =>
+  void navigation().goToLogin(navigation().router.state.location.href);
 
-type Step = 'password' | 'code' | 'elsewhere';
+type Step = 'password' | 'code' | 'login-page';
 
 function Steps({ username }: { username: string }) {
   const [step, setStep] = useState<Step>('password');
@@ -76,7 +77,7 @@ function Steps({ username }: { username: string }) {
     rememberLogin(user.login_id);
     broadcastLogin(toLoginEvent(user));
     if (user.password_change_required || user.second_factor === 'enrolment-required')
-      setStep('elsewhere');
+      setStep('login-page');
     else if (user.second_factor === 'required') setStep('code');
     else resume(password.current);
   };
@@ -93,7 +94,7 @@ function Steps({ username }: { username: string }) {
 
   if (step === 'code')
     return <CodeStep onDone={enter} onBack={back} back={t`Back to the password`} />;
-  if (step === 'elsewhere')
+  if (step === 'login-page')
     return (
       <Stack>
         <Text size="sm">
@@ -102,7 +103,7 @@ function Steps({ username }: { username: string }) {
             may be lost.
           </Trans>
         </Text>
-        <Button onClick={elsewhere}>
+        <Button onClick={goToLoginPage}>
           <Trans>Go to the login page</Trans>
         </Button>
       </Stack>
@@ -117,7 +118,7 @@ function Steps({ username }: { username: string }) {
       </Text>
       <LoginForm username={username} onUser={enterPassword} why={error} />
       <Text size="sm">
-        <Anchor component="button" type="button" onClick={elsewhere}>
+        <Anchor component="button" type="button" onClick={goToLoginPage}>
           <Trans>Log in as another user</Trans>
         </Anchor>
       </Text>

@@ -36,12 +36,12 @@ export function SecondFactorSection() {
       </Title>
       {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton height={60} aria-label={t`Loading`} />}
-      {data && <Standing factor={data} />}
+      {data && <Status factor={data} />}
     </Paper>
   );
 }
 
-function Standing({ factor }: { factor: SecondFactor }) {
+function Status({ factor }: { factor: SecondFactor }) {
   const queries = useQueryClient();
   const withPassword = useWithPassword();
   const [dialog, setDialog] = useState<Dialog>(null);

@@ -33,7 +33,8 @@ function Images() {
   const change = mayChange(useMe());
   const images = useQuery(imagesQuery);
   const imports = useQuery(importsQuery);
-  useFreshImages(imports.data);
+  useRefetchOnImportEnd(imports.data);
+  const unavailable = images.data?.off;
   const error = images.error ?? imports.error;
   return (
     <>
@@ -41,8 +42,8 @@ function Images() {
         <TryAgain error={errorMessage(error)} onRetry={() => refetchFailed(images, imports)} />
       )}
       {!error && (images.isPending || imports.isPending) && <ListSkeleton rows={6} />}
-      {images.data?.off && <Notice tone="info">{translate(images.data.off)}</Notice>}
-      {images.data && !images.data.off && imports.data && (
+      {unavailable && <Notice tone="info">{translate(unavailable)}</Notice>}
+      {images.data && !unavailable && imports.data && (
         <div className={classes.sections}>
           {change && <ImportForm />}
           <Imports title={t`In progress`} rows={imports.data.filter(isLiveImport)} />
@@ -58,7 +59,7 @@ function Images() {
 }
 
 /** Refetch the list of files when an import ends. */
-function useFreshImages(rows: ImageImport[] | undefined): void {
+function useRefetchOnImportEnd(rows: ImageImport[] | undefined): void {
   const queries = useQueryClient();
   const done = rows?.filter((row) => !isLiveImport(row)).length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: an import that has ended is the reason to refetch

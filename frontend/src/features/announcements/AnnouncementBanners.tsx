@@ -38,7 +38,7 @@ export function AnnouncementBanners({ children }: { children?: ReactNode }) {
       <div aria-live="polite">
         {first.filter((announcement) => !isCritical(announcement)).map(card)}
       </div>
-      <MoreButton more={more} open={open} onTurn={() => setOpen(!open)} />
+      <MoreButton more={more} open={open} onToggle={() => setOpen(!open)} />
       {children}
     </section>
   );

@@ -129,7 +129,7 @@ function Delete({ announcement }: { announcement: AdminAnnouncement }) {
       >
         <Text size="sm">
           <Trans>
-            “{title}” is removed from all pages and from this list. The audit keeps its text. To
+            “{title}” is removed from all pages and from this list. The audit log keeps its text. To
             remove it from the pages only, end it instead.
           </Trans>
         </Text>

@@ -6,11 +6,11 @@ interface Props {
   /** the number of announcements hidden while it is closed */
   more: number;
   open: boolean;
-  onTurn: () => void;
+  onToggle: () => void;
 }
 
 /** The button that shows the announcements hidden at first. */
-export function MoreButton({ more, open, onTurn }: Props) {
+export function MoreButton({ more, open, onToggle }: Props) {
   if (more <= 0) return null;
   return (
     <Button
@@ -19,7 +19,7 @@ export function MoreButton({ more, open, onTurn }: Props) {
       mb="0.6rem"
       aria-expanded={open}
       leftSection={<Icon name={open ? 'up' : 'down'} size={14} />}
-      onClick={onTurn}
+      onClick={onToggle}
     >
       {open
         ? t`Show fewer announcements`

@@ -31,7 +31,7 @@ export function PublicAnnouncements() {
       {first.map((announcement) => (
         <AnnouncementCard key={announcement.id} announcement={announcement} />
       ))}
-      <MoreButton more={shown.length - MAX_SHOWN} open={open} onTurn={() => setOpen(!open)} />
+      <MoreButton more={shown.length - MAX_SHOWN} open={open} onToggle={() => setOpen(!open)} />
     </>
   );
 }

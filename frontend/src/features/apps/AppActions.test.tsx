@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { App } from '@/api/types';
 import { stoppedApp } from '@/testing/stoppedApp';
 import { AppActions } from './AppActions';
-import { endApp, startApp } from './apps';
+import { startApp, stopOrRestartApp } from './apps';
 
 type OnClick = (event: Pick<MouseEvent, 'detail'>) => void;
 const clicks: OnClick[] = [];
@@ -22,7 +22,7 @@ vi.mock(import('@mantine/core'), async (original) => {
 vi.mock(import('./apps'), async (original) => ({
   ...(await original()),
   startApp: vi.fn<typeof startApp>(),
-  endApp: vi.fn<typeof endApp>(),
+  stopOrRestartApp: vi.fn<typeof stopOrRestartApp>(),
 }));
 
 /** Return the handlers of the buttons' clicks. */
@@ -46,7 +46,7 @@ beforeEach(() => {
   vi.stubGlobal('document', { activeElement: null, body: {} });
   vi.stubGlobal('window', { requestAnimationFrame: () => 0 });
   vi.mocked(startApp).mockReset().mockResolvedValue(stoppedApp);
-  vi.mocked(endApp).mockReset().mockResolvedValue(stoppedApp);
+  vi.mocked(stopOrRestartApp).mockReset().mockResolvedValue(stoppedApp);
 });
 
 describe('the buttons of an app', () => {
@@ -57,8 +57,8 @@ describe('the buttons of an app', () => {
     const [stop, restart] = draw({ ...stoppedApp, state: 'starting' });
     stop?.({ detail: 2 });
     restart?.({ detail: 2 });
-    expect(endApp).not.toHaveBeenCalled();
+    expect(stopOrRestartApp).not.toHaveBeenCalled();
     stop?.({ detail: 1 });
-    expect(endApp).toHaveBeenCalledWith('1', 'demo', 'stop');
+    expect(stopOrRestartApp).toHaveBeenCalledWith('1', 'demo', 'stop');
   });
 });

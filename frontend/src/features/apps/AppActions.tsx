@@ -8,12 +8,12 @@ import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { AppConfirm } from './AppConfirm';
 import { AppDialog } from './AppDialog';
-import { type AppEnd, appsQuery, endApp, startApp, withApp } from './apps';
+import { type AppCommand, appsQuery, startApp, stopOrRestartApp, withApp } from './apps';
 import { isAlive } from './forFile';
 import classes from './SessionApps.module.css';
 
-type Asked = AppEnd | 'start' | null;
-const ENDS: readonly AppEnd[] = ['stop', 'restart'];
+type Asked = AppCommand | 'start' | null;
+const COMMANDS: readonly AppCommand[] = ['stop', 'restart'];
 
 /** The buttons of an app: open, start, stop, restart. */
 export function AppActions({ id, app }: { id: string; app: App }) {
@@ -34,8 +34,10 @@ export function AppActions({ id, app }: { id: string; app: App }) {
   const start = () =>
     app.input ? ask('start') : void run(() => act(() => startApp(id, app.name, {})));
   // an app that only starts has no work to lose
-  const end = (how: AppEnd) =>
-    app.state === 'running' ? ask(how) : void run(() => act(() => endApp(id, app.name, how)));
+  const request = (command: AppCommand) =>
+    app.state === 'running'
+      ? ask(command)
+      : void run(() => act(() => stopOrRestartApp(id, app.name, command)));
   return (
     <div className={classes.actions}>
       {app.url && <OpenApp url={app.url} />}
@@ -43,24 +45,28 @@ export function AppActions({ id, app }: { id: string; app: App }) {
       <Button
         variant="default"
         loading={busy}
-        onClick={exceptDoubleClick(alive ? () => end('stop') : start)}
+        onClick={exceptDoubleClick(alive ? () => request('stop') : start)}
       >
         {alive ? <Trans>Stop</Trans> : app.input ? <Trans>Start…</Trans> : <Trans>Start</Trans>}
       </Button>
       {alive && (
-        <Button variant="default" loading={busy} onClick={exceptDoubleClick(() => end('restart'))}>
+        <Button
+          variant="default"
+          loading={busy}
+          onClick={exceptDoubleClick(() => request('restart'))}
+        >
           <Trans>Restart</Trans>
         </Button>
       )}
       <AppDialog id={id} app={app} opened={asked === 'start'} onClose={close} onStarted={started} />
-      {ENDS.map((how) => (
+      {COMMANDS.map((command) => (
         <AppConfirm
-          key={how}
+          key={command}
           app={app}
-          end={how}
-          opened={asked === how}
+          command={command}
+          opened={asked === command}
           onClose={close}
-          act={() => act(() => endApp(id, app.name, how))}
+          act={() => act(() => stopOrRestartApp(id, app.name, command))}
         />
       ))}
     </div>

@@ -3,20 +3,20 @@ import { Text } from '@mantine/core';
 import type { App } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
-import type { AppEnd } from './apps';
+import type { AppCommand } from './apps';
 
 interface Props {
   app: App;
-  end: AppEnd;
+  command: AppCommand;
   opened: boolean;
   onClose: () => void;
   act: () => Promise<unknown>;
 }
 
 /** Asks before a running app is stopped or restarted. */
-export function AppConfirm({ app, end, opened, onClose, act }: Props) {
+export function AppConfirm({ app, command, opened, onClose, act }: Props) {
   const title = translateExact(app.title);
-  const stop = end === 'stop';
+  const stop = command === 'stop';
   return (
     <ConfirmDialog
       title={stop ? t`Stop the app “${title}”?` : t`Restart the app “${title}”?`}

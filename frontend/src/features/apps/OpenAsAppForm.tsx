@@ -28,7 +28,7 @@ interface Props {
  * its page. */
 export function OpenAsAppForm({ path, name, onClose }: Props) {
   const [id, setId] = useState<string | null>(null);
-  // a chosen one has run
+  // The chosen one has run before, so it stays listed while it restarts.
   const sessions = useLive((s) => s.sessions)?.filter((each) => keepsRunning(each, each.id === id));
   const newest = sessions?.[0]?.id ?? null;
   // A session that becomes the newest one later must not take the place of the shown one.

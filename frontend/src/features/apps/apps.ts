@@ -54,12 +54,12 @@ export const startApp = (
     }),
   );
 
-export type AppEnd = 'stop' | 'restart';
+export type AppCommand = 'stop' | 'restart';
 
 /** Stop an app, or start it again with the same input; resolves once a stopped one has ended. */
-export const endApp = (id: string, name: string, how: AppEnd): Promise<App> =>
+export const stopOrRestartApp = (id: string, name: string, command: AppCommand): Promise<App> =>
   unwrap(
-    how === 'stop'
+    command === 'stop'
       ? api.DELETE('/api/v1/sessions/{session_id}/apps/{name}', pathOf(id, name))
       : api.POST('/api/v1/sessions/{session_id}/apps/{name}/restart', pathOf(id, name)),
   );

@@ -16,7 +16,7 @@ import { type AuditSearch, exportHref } from './search';
 
 /** The audit log, newest event first, for administrators. */
 export function AuditPage() {
-  const search = useSearch({ from: '/member/admin/audit' });
+  const search = useSearch({ from: '/signed-in/admin/audit' });
   return (
     <AdminFrame tab={t`Audit`} title={t`Audit`} aside={<Downloads search={search} />}>
       <AuditFilters search={search} />

@@ -45,7 +45,7 @@ export function withFilter(
   return readAuditSearch({ ...search, [name]: value });
 }
 
-/** Return the start of a day in the reader's time zone, `later` days after it. */
+/** The filters as API parameters. */
 export interface AuditQuery {
   query?: string;
   actor?: string;

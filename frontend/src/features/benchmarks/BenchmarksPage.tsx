@@ -15,17 +15,17 @@ import { Icon } from '@/ui/icons';
 import { PageTitle } from '@/ui/PageTitle';
 import { MAX_MARKS } from '@/ui/plot/marks';
 import { TryAgain } from '@/ui/TryAgain';
+import { BenchmarkPlots } from './BenchmarkPlots';
 import classes from './Benchmarks.module.css';
 import { FiguresTable } from './FiguresTable';
 import { clusterColumns, firstTemplate, measuresOf, runColumn, sameText, toLines } from './figures';
-import { BenchmarkPlots } from './Pictures';
 import { type BenchmarkRun, type ClusterFigure, clusterFiguresQuery, runsQuery } from './queries';
 
 const DRAWN_AT_FIRST = 6;
 
 /** Benchmark results: the user's runs beside each other and beside the cluster's figures. */
 export function BenchmarksPage() {
-  const search = useSearch({ from: '/member/benchmarks' });
+  const search = useSearch({ from: '/signed-in/benchmarks' });
   const templates = useQuery(templatesQuery);
   const cluster = useQuery(clusterFiguresQuery);
   const newest = useInfiniteQuery(runsQuery());
@@ -174,7 +174,7 @@ interface FiguresProps {
 }
 
 function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
-  const [turned, setTurned] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const columns = useMemo(
     () =>
       [
@@ -188,9 +188,9 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
     return toLines(all.filter((figure) => figure.measure === measure).map(({ labels }) => labels));
   }, [runs, cluster, measure]);
   const drawn = useMemo(() => {
-    const drawn = columns.filter(({ key }, index) => turned.get(key) ?? index < DRAWN_AT_FIRST);
+    const drawn = columns.filter(({ key }, index) => toggled.get(key) ?? index < DRAWN_AT_FIRST);
     return drawn.slice(0, MAX_MARKS);
-  }, [columns, turned]);
+  }, [columns, toggled]);
   const marks = useMemo(() => drawn.map((_, index) => index), [drawn]);
   const markOf = (key: string): number | null => {
     const index = drawn.findIndex((column) => column.key === key);
@@ -215,7 +215,7 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
         marks={columns.map(({ key }) => markOf(key))}
         better={better}
         title={title}
-        onTurn={(key) => setTurned(new Map(turned).set(key, markOf(key) === null))}
+        onToggle={(key) => setToggled(new Map(toggled).set(key, markOf(key) === null))}
       />
       <p className={classes.note}>
         {cluster.length > 0

@@ -13,11 +13,11 @@ interface Props {
   marks: (number | null)[];
   better: 'higher' | 'lower';
   title: string;
-  onTurn: (key: string) => void;
+  onToggle: (key: string) => void;
 }
 
 /** A table of all figures: measures in rows, runs or hardware in columns. */
-export function FiguresTable({ lines, columns, marks, better, title, onTurn }: Props) {
+export function FiguresTable({ lines, columns, marks, better, title, onToggle }: Props) {
   const names = distinguishingNames(lines);
   return (
     <ScrollBox label={title} height="80vh">
@@ -31,7 +31,7 @@ export function FiguresTable({ lines, columns, marks, better, title, onTurn }: P
             ))}
             {columns.map((column, index) => (
               <th key={column.key} scope="col">
-                <Head column={column} mark={marks[index] ?? null} onTurn={onTurn} />
+                <Head column={column} mark={marks[index] ?? null} onToggle={onToggle} />
               </th>
             ))}
           </tr>
@@ -46,8 +46,8 @@ export function FiguresTable({ lines, columns, marks, better, title, onTurn }: P
   );
 }
 
-function Head(props: { column: Column; mark: number | null; onTurn: (key: string) => void }) {
-  const { column, mark, onTurn } = props;
+function Head(props: { column: Column; mark: number | null; onToggle: (key: string) => void }) {
+  const { column, mark, onToggle } = props;
   return (
     <div className={classes.head}>
       <span className={classes.line} style={mark === null ? {} : markBorder(mark)} />
@@ -56,7 +56,7 @@ function Head(props: { column: Column; mark: number | null; onTurn: (key: string
         label={t`Draw`}
         aria-label={t`Draw ${{ column: column.name }}, ${{ detail: column.detail }}`}
         checked={mark !== null}
-        onChange={() => onTurn(column.key)}
+        onChange={() => onToggle(column.key)}
       />
       {column.kind === 'run' ? (
         <Link to="/jobs/$id" params={{ id: column.key }}>

@@ -99,15 +99,16 @@ function compare(a: Label, b: Label): number {
 /** Return each measured combination of labels once: text in order of appearance, numbers ascending. */
 export function toLines(all: readonly Labels[]): Line[] {
   const byKey = new Map(all.map((labels) => [keyOf(labels), labels]));
-  const uses = new Map<Label, number>();
+  const firstSeen = new Map<Label, number>();
   for (const labels of all)
     for (const value of Object.values(labels))
-      if (typeof value === 'string' && !uses.has(value)) uses.set(value, uses.size);
+      if (typeof value === 'string' && !firstSeen.has(value)) firstSeen.set(value, firstSeen.size);
   const names = namesOf(all);
   const order = (a: Labels, b: Labels): number => {
     for (const name of names) {
       const [left = 0, right = 0] = [a[name], b[name]];
-      const difference = compare(left, right) || (uses.get(left) ?? 0) - (uses.get(right) ?? 0);
+      const difference =
+        compare(left, right) || (firstSeen.get(left) ?? 0) - (firstSeen.get(right) ?? 0);
       if (difference !== 0) return difference;
     }
     return 0;

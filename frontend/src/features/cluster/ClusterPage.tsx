@@ -14,7 +14,13 @@ import { HistorySection } from './HistorySection';
 import { NodesSection } from './NodesSection';
 import { OutOfService } from './OutOfService';
 import { QueueSection } from './QueueSection';
-import { gpusQuery, outQuery, queueQuery, reservationsQuery, useFreshCluster } from './queries';
+import {
+  gpusQuery,
+  outQuery,
+  queueQuery,
+  reservationsQuery,
+  useRefetchOnClusterChange,
+} from './queries';
 import { ReservationsSection } from './ReservationsSection';
 import { Totals } from './Totals';
 import type { ClusterGpus } from './types';
@@ -25,14 +31,14 @@ import { useNodes } from './useNodes';
  * above it have loaded; otherwise it would move while the user reads it.
  */
 export function ClusterPage() {
-  useFreshCluster();
+  useRefetchOnClusterChange();
   const cluster = useLive((s) => s.cluster);
-  const search = useSearch({ from: '/member/cluster' });
+  const search = useSearch({ from: '/signed-in/cluster' });
   const gpus = useQuery(gpusQuery);
   const nodes = useNodes(search);
   const out = useQuery(outQuery);
   const queue = useQuery(queueQuery);
-  const ahead = useQuery(reservationsQuery);
+  const reservations = useQuery(reservationsQuery);
   const error = gpus.error ?? nodes.error ?? out.error;
   const isKnown = cluster !== null && gpus.data && nodes.isKnown && out.data;
   return (
@@ -64,9 +70,9 @@ export function ClusterPage() {
       )}
       {(isKnown || error) && <QueueSection queue={queue.data} error={queue.error} />}
       {(isKnown || error) && !queue.isPending && (
-        <ReservationsSection ahead={ahead.data} error={ahead.error} />
+        <ReservationsSection reservations={reservations.data} error={reservations.error} />
       )}
-      {isKnown && !queue.isPending && !ahead.isPending && <HistorySection />}
+      {isKnown && !queue.isPending && !reservations.isPending && <HistorySection />}
     </>
   );
 }
@@ -94,7 +100,7 @@ function Head({ gpus, withLinks }: { gpus: ClusterGpus | undefined; withLinks: b
           <a href="#queue-title">
             <Trans>Queue</Trans>
           </a>
-          <a href="#ahead-title">
+          <a href="#reservations-title">
             <Trans>Maintenance and reservations</Trans>
           </a>
           <a href="#history-title">

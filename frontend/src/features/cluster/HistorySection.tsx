@@ -17,7 +17,7 @@ const HEIGHT_PX = 150;
 
 /** Usage of the cluster, pending jobs and waits over time, with the range in the address. */
 export function HistorySection() {
-  const search = useSearch({ from: '/member/cluster' });
+  const search = useSearch({ from: '/signed-in/cluster' });
   const navigate = useNavigate({ from: '/cluster' });
   const range = search.history ?? '24h';
   const { data, error, refetch } = useQuery(historyQuery(range));

@@ -181,12 +181,12 @@ function Resources({ node }: { node: ClusterNode }) {
 
 function Planned({ node }: { node: ClusterNode }) {
   const { data } = useQuery(reservationsQuery);
-  const ahead = reservationsOf(node.name, data?.items ?? []);
-  if (ahead.length === 0) return null;
+  const reservations = reservationsOf(node.name, data?.items ?? []);
+  if (reservations.length === 0) return null;
   return (
     <Fact name={t`Maintenance and reservations`}>
       <ul className={classes.plainList}>
-        {ahead.map((reservation) => (
+        {reservations.map((reservation) => (
           <li key={`${reservation.start} ${reservation.name}`}>
             <Trans>
               {{ what: reservationTitle(reservation) }}, <Time at={reservation.start} /> –{' '}

@@ -6,7 +6,7 @@ import { nodesText } from '@/lib/resourceLabels';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Cluster.module.css';
 import { conditionLabel } from './labels';
-import { type ClusterSearch, CONDITIONS, NO_GPU, type Show, withChange } from './search';
+import { type ClusterSearch, CONDITIONS, NO_GPU, type NodeStateFilter, withChange } from './search';
 
 interface Props {
   cluster: Cluster;
@@ -16,7 +16,7 @@ interface Props {
   go: (next: ClusterSearch) => void;
 }
 
-const SHOWS: readonly { value: Show; label: string }[] = [
+const NODE_STATE_FILTERS: readonly { value: NodeStateFilter; label: string }[] = [
   { value: 'free', label: t`With free resources` },
   { value: 'mine', label: t`With my jobs or sessions` },
   { value: 'busy', label: t`With jobs` },
@@ -105,13 +105,13 @@ function StateSelect({ cluster, search, go }: Omit<Props, 'count'>) {
       value={search.state === undefined ? (search.show ?? '') : `${STATE}${search.state}`}
       onChange={(event) => {
         const { value } = event.currentTarget;
-        const show = SHOWS.find((choice) => choice.value === value)?.value;
+        const show = NODE_STATE_FILTERS.find((choice) => choice.value === value)?.value;
         const state = CONDITIONS.find((condition) => `${STATE}${condition}` === value);
         go(withChange(search, { show, state }));
       }}
       data={[
         { value: '', label: t`All states` },
-        ...SHOWS,
+        ...NODE_STATE_FILTERS,
         {
           group: t`State`,
           items: present.map((condition) => ({

@@ -14,39 +14,40 @@ import { DAY, spanOf, ticks, timelineLength } from './timeline';
 import type { Reservation, Reservations } from './types';
 
 interface Props {
-  ahead: Reservations | undefined;
+  reservations: Reservations | undefined;
   error: Error | null;
 }
 
 /** Maintenance and reservations, as a timeline and as text. */
-export function ReservationsSection({ ahead, error }: Props) {
+export function ReservationsSection({ reservations, error }: Props) {
   return (
-    <section className={classes.section} aria-labelledby="ahead-title">
-      <h2 id="ahead-title" className={classes.title}>
+    <section className={classes.section} aria-labelledby="reservations-title">
+      <h2 id="reservations-title" className={classes.title}>
         <Trans>Maintenance and reservations</Trans>
       </h2>
-      {error && !ahead && <Notice tone="error">{errorMessage(error)}</Notice>}
-      {!error && !ahead && <Skeleton height={80} radius="lg" aria-label={t`Loading`} />}
-      {ahead && !ahead.known && (
+      {error && !reservations && <Notice tone="error">{errorMessage(error)}</Notice>}
+      {!error && !reservations && <Skeleton height={80} radius="lg" aria-label={t`Loading`} />}
+      {reservations && !reservations.known && (
         <p className={classes.quiet}>
           <Trans>Slurm has not reported any reservations yet.</Trans>
         </p>
       )}
-      {ahead?.stale_since && (
+      {reservations?.stale_since && (
         <p className={classes.quiet}>
           <Trans>
-            Slurm is not responding. This is from its last report: <Time at={ahead.stale_since} />
+            Slurm doesn't answer. This is from its last report:{' '}
+            <Time at={reservations.stale_since} />
           </Trans>
         </p>
       )}
-      {ahead?.known && ahead.items.length === 0 && (
+      {reservations?.known && reservations.items.length === 0 && (
         <p className={classes.quiet}>
           <Trans>
             No maintenance and no <Term word="Reservation">reservation</Term> is planned.
           </Trans>
         </p>
       )}
-      {ahead && ahead.items.length > 0 && <Timeline items={ahead.items} />}
+      {reservations && reservations.items.length > 0 && <Timeline items={reservations.items} />}
     </section>
   );
 }
@@ -56,7 +57,7 @@ const MINUTE = 60_000;
 
 function Timeline({ items }: { items: readonly Reservation[] }) {
   const now = Math.floor(useNow() / MINUTE) * MINUTE;
-  const far = timelineLength(items, now);
+  const lengthMs = timelineLength(items, now);
   return (
     <Paper className={classes.timeline}>
       <ul className={classes.plans}>
@@ -65,7 +66,7 @@ function Timeline({ items }: { items: readonly Reservation[] }) {
             key={`${reservation.start} ${reservation.end} ${reservation.nodes.join()}`}
             reservation={reservation}
             now={now}
-            far={far}
+            lengthMs={lengthMs}
           />
         ))}
       </ul>
@@ -73,9 +74,9 @@ function Timeline({ items }: { items: readonly Reservation[] }) {
         <span style={{ left: 0 }}>
           <Trans>now</Trans>
         </span>
-        {ticks(now, far).map((at) => (
-          <span key={at} style={{ left: `${(100 * (at - now)) / far}%` }}>
-            {tickText(at, far)}
+        {ticks(now, lengthMs).map((at) => (
+          <span key={at} style={{ left: `${(100 * (at - now)) / lengthMs}%` }}>
+            {tickText(at, lengthMs)}
           </span>
         ))}
       </div>
@@ -83,9 +84,9 @@ function Timeline({ items }: { items: readonly Reservation[] }) {
   );
 }
 
-function tickText(at: number, far: number): string {
+function tickText(at: number, lengthMs: number): string {
   const date = new Date(at);
-  return far > 2 * DAY
+  return lengthMs > 2 * DAY
     ? date.toLocaleDateString(dateLocale(), { day: 'numeric', month: 'short' })
     : date.toLocaleTimeString(dateLocale(), { hour: '2-digit', minute: '2-digit' });
 }
@@ -93,13 +94,13 @@ function tickText(at: number, far: number): string {
 function ReservationItem({
   reservation,
   now,
-  far,
+  lengthMs,
 }: {
   reservation: Reservation;
   now: number;
-  far: number;
+  lengthMs: number;
 }) {
-  const span = spanOf(reservation, now, far);
+  const span = spanOf(reservation, now, lengthMs);
   const begun = Date.parse(reservation.start) <= now;
   return (
     <li>
@@ -120,7 +121,7 @@ function ReservationItem({
           <span
             data-maintenance={reservation.maintenance}
             data-mine={reservation.mine}
-            style={{ left: `${100 * span.from}%`, width: `${100 * span.long}%` }}
+            style={{ left: `${100 * span.from}%`, width: `${100 * span.length}%` }}
           />
         )}
       </div>

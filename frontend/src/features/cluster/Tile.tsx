@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import { conditionLabel, describeNode } from './labels';
 import classes from './NodeMap.module.css';
-import { cpuParts, type MapNode, squaresByType } from './nodeMap';
+import { cpuParts, gpuStatesByType, type MapNode } from './nodeMap';
 import { Swatch } from './Swatch';
 
 interface TileProps {
@@ -30,7 +30,7 @@ export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps
         onClick={() => choose(node.name)}
       >
         <span className={classes.name}>{node.name}</span>
-        {node.squares.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
+        {node.gpuStates.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
         {/* Decorative: the name above contains the state. */}
         {out && (
           <span className={classes.why} data-word={conditionLabel(node).label} aria-hidden="true" />
@@ -44,9 +44,9 @@ export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps
 function Gpus({ node }: { node: MapNode }) {
   return (
     <>
-      {squaresByType(node).map(({ type, squares }) => (
+      {gpuStatesByType(node).map(({ type, gpuStates }) => (
         <span key={type} className={classes.squares}>
-          {squares.map((square, index) => (
+          {gpuStates.map((square, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the squares have no identity but their place
             <Swatch key={index} square={square} />
           ))}

@@ -4,8 +4,8 @@ import { Paper } from '@mantine/core';
 import type { Cluster } from '@/api/types';
 import { countText } from '@/lib/countText';
 import classes from './Cluster.module.css';
-import { countsText, SQUARE_LABELS } from './labels';
-import { type Counts, SQUARES, sumCounts } from './nodeMap';
+import { countsText, GPU_STATE_LABELS } from './labels';
+import { type Counts, GPU_STATES, sumCounts } from './nodeMap';
 import { Swatch } from './Swatch';
 import type { NodeGpus } from './types';
 
@@ -43,7 +43,7 @@ function GpuType({ counts }: { counts: NodeGpus }) {
         </Trans>
       </p>
       <div className={classes.track} aria-hidden="true">
-        {SQUARES.filter((square) => counts[square] > 0).map((square) => (
+        {GPU_STATES.filter((square) => counts[square] > 0).map((square) => (
           <span key={square} data-square={square} style={{ flexGrow: counts[square] }} />
         ))}
       </div>
@@ -75,13 +75,13 @@ function NodeCounts({ cluster }: { cluster: Cluster }) {
 }
 
 function Legend({ all }: { all: Counts }) {
-  const visible = SQUARES.filter((square) => square !== 'unclear' || all.unclear > 0);
+  const visible = GPU_STATES.filter((square) => square !== 'unclear' || all.unclear > 0);
   return (
     <ul className={classes.legend} aria-label={t`Legend: one square for each GPU`}>
       {visible.map((square) => (
         <li key={square}>
           <Swatch square={square} />
-          {SQUARE_LABELS[square]}
+          {GPU_STATE_LABELS[square]}
         </li>
       ))}
     </ul>

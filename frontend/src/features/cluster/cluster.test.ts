@@ -83,7 +83,7 @@ describe('the map', () => {
     expect(names(next.nodes)).toEqual(['node1', 'node2', 'node3']);
     expect(next.nodes[0]).toMatchObject({
       mine: false,
-      squares: ['others', 'others', 'others', 'free'],
+      gpuStates: ['others', 'others', 'others', 'free'],
     });
     expect(next.nodes[1]).toMatchObject({ condition: 'free', cpusFree: 32, reason: null });
   });
@@ -261,21 +261,21 @@ describe('reservations', () => {
   });
 
   it('has a position in the timeline', () => {
-    const far = timelineLength([plan(1, 1), plan(90, 10)], NOW);
-    expect(far).toBeCloseTo(105 * 3_600_000);
+    const lengthMs = timelineLength([plan(1, 1), plan(90, 10)], NOW);
+    expect(lengthMs).toBeCloseTo(105 * 3_600_000);
     expect(timelineLength([], NOW)).toBe(DAY / 2);
     expect(timelineLength([plan(0, 10_000)], NOW)).toBe(30 * DAY);
-    expect(spanOf(plan(-2, 4), NOW, 4 * 3_600_000)).toEqual({ from: 0, long: 0.5 });
-    expect(spanOf(plan(2, 20), NOW, 4 * 3_600_000)).toEqual({ from: 0.5, long: 0.5 });
+    expect(spanOf(plan(-2, 4), NOW, 4 * 3_600_000)).toEqual({ from: 0, length: 0.5 });
+    expect(spanOf(plan(2, 20), NOW, 4 * 3_600_000)).toEqual({ from: 0.5, length: 0.5 });
     expect(spanOf(plan(5, 1), NOW, 4 * 3_600_000)).toBeNull();
   });
 
   it('has a few labels, all in the future', () => {
-    for (const far of [DAY / 2, DAY, 5 * DAY, 30 * DAY]) {
-      const times = ticks(NOW, far);
+    for (const lengthMs of [DAY / 2, DAY, 5 * DAY, 30 * DAY]) {
+      const times = ticks(NOW, lengthMs);
       expect(times.length).toBeGreaterThan(0);
       expect(times.length).toBeLessThan(6);
-      expect(times.every((at) => at > NOW && at < NOW + far)).toBe(true);
+      expect(times.every((at) => at > NOW && at < NOW + lengthMs)).toBe(true);
     }
   });
 });

@@ -1,6 +1,6 @@
 /** Draws the boxes of the dense map: a stripe for each GPU of a node. */
 import { cssColor } from '@/ui/plot/styles';
-import { type BoxSize, columnsIn, type MapNode, partsOf, type Square } from './nodeMap';
+import { type BoxSize, columnsIn, type GpuState, type MapNode, partsOf } from './nodeMap';
 
 /** Finer pixels cost memory, and are not seen. */
 const MAX_RATIO = 2;
@@ -11,7 +11,7 @@ interface Box {
   side: number;
 }
 
-type Colors = Record<Square | 'border' | 'chosen', string>;
+type Colors = Record<GpuState | 'border' | 'chosen', string>;
 
 /** Free parts are light and used ones dark, so that they differ without their colors, too. */
 const readColors = (): Colors => ({

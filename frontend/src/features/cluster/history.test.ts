@@ -46,7 +46,7 @@ describe('the history of the cluster', () => {
       '3 of 8 allocated on average (38 %)',
       '16 of 64 allocated on average (25 %)',
       '601 on average, 1,200 at most',
-      'Half of the sessions and jobs that started waited no longer.',
+      'Half of the sessions and jobs that started waited at most this long.',
     ]);
     const [wait] = historyCharts({ ...HISTORY, median_wait_s: [null, null, null] }).slice(-1);
     expect(wait?.text).toBe('No sessions or jobs have started in this time.');

@@ -92,7 +92,7 @@ function allocationSeries(
 
 function waitText(waits: Values): string {
   return anyKnown(waits)
-    ? t`Half of the sessions and jobs that started waited no longer.`
+    ? t`Half of the sessions and jobs that started waited at most this long.`
     : t`No sessions or jobs have started in this time.`;
 }
 

@@ -6,7 +6,7 @@ import { countText } from '@/lib/countText';
 import { cpusText, gpuText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import type { StateLabel } from '@/ui/StateChip';
-import { type Counts, gpusOf, type MapNode, type Square } from './nodeMap';
+import { type Counts, type GpuState, gpusOf, type MapNode } from './nodeMap';
 import type {
   ClusterNode,
   Condition,
@@ -32,7 +32,7 @@ const CONDITIONS: Record<Condition, StateLabel & { means: string }> = {
     means: t`An administrator has taken it out of service.`,
   },
   down: { label: t`Down`, tone: 'bad', means: t`Slurm has lost contact with it.` },
-  silent: { label: t`Not responding`, tone: 'bad', means: t`It is not responding to Slurm.` },
+  silent: { label: t`Not responding`, tone: 'bad', means: t`It doesn't answer Slurm.` },
   maintenance: { label: t`Maintenance`, tone: 'waiting', means: t`It is under maintenance.` },
   reserved: { label: t`Reserved`, tone: 'waiting', means: t`It is held for a reservation.` },
   restarting: { label: t`Restarting`, tone: 'waiting', means: t`It is restarting.` },
@@ -49,7 +49,7 @@ export const conditionLabel = ({ condition }: Pick<ClusterNode, 'condition'>) =>
   CONDITIONS[condition];
 
 /** The labels of the map's squares. */
-export const SQUARE_LABELS: Record<Square, string> = {
+export const GPU_STATE_LABELS: Record<GpuState, string> = {
   free: t`free`,
   mine: t`yours`,
   others: t`in use by others`,
@@ -57,7 +57,7 @@ export const SQUARE_LABELS: Record<Square, string> = {
   out: t`out of service`,
 };
 
-const COUNTED: Record<Square, (number: string) => string> = {
+const COUNTED: Record<GpuState, (number: string) => string> = {
   free: (number) => t`${number} free`,
   mine: (number) => t`${number} yours`,
   others: (number) => t`${number} in use by others`,
@@ -66,8 +66,8 @@ const COUNTED: Record<Square, (number: string) => string> = {
 };
 
 /** Format counts in the order of the squares: "1 free, 2 yours, 1 in use by others". */
-export function countsText(counts: Pick<Counts, Square>): string {
-  const order: Square[] = ['free', 'mine', 'others', 'unclear', 'out'];
+export function countsText(counts: Pick<Counts, GpuState>): string {
+  const order: GpuState[] = ['free', 'mine', 'others', 'unclear', 'out'];
   const present = order.filter((square) => counts[square] > 0);
   return joinWithCommas(present.map((square) => COUNTED[square](countText(counts[square]))));
 }
@@ -145,8 +145,8 @@ export function pendingPositions(partitions: readonly PartitionQueue[]): Waits[]
 
 /** Format the number of pending jobs: "3 and 1 not eligible". */
 export function waitingText(queue: Pick<PartitionQueue, 'in_line' | 'aside'>): string {
-  const { in_line: waiting, aside } = queue;
-  return aside === 0 ? String(waiting) : t`${waiting} and ${aside} not eligible`;
+  const { in_line: eligible, aside: ineligible } = queue;
+  return ineligible === 0 ? String(eligible) : t`${eligible} and ${ineligible} not eligible`;
 }
 
 /** Return a reservation's title, including the users that it is for. */

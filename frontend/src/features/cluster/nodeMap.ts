@@ -1,15 +1,15 @@
 /** Data of the node map: nodes from short records, GPU states, groups of equal nodes. Pure. */
 import type { ClusterNode, Hardware, MapAnswer, MapRecord, NodeGpus } from './types';
 
-export type Square = 'mine' | 'others' | 'unclear' | 'free' | 'out';
-export const SQUARES: readonly Square[] = ['mine', 'others', 'unclear', 'free', 'out'];
+export type GpuState = 'mine' | 'others' | 'unclear' | 'free' | 'out';
+export const GPU_STATES: readonly GpuState[] = ['mine', 'others', 'unclear', 'free', 'out'];
 
-export type Counts = Record<Square | 'total', number>;
+export type Counts = Record<GpuState | 'total', number>;
 
 const NONE: Counts = { mine: 0, others: 0, unclear: 0, free: 0, out: 0, total: 0 };
 
 /** The letters of a record's GPUs. */
-const SIGNS: Readonly<Record<string, Square>> = {
+const SIGNS: Readonly<Record<string, GpuState>> = {
   m: 'mine',
   o: 'others',
   u: 'unclear',
@@ -23,7 +23,7 @@ export interface MapNode {
   hardware: Hardware;
   condition: ClusterNode['condition'];
   /** a state for each GPU: Slurm does not report which GPU of a node a job has */
-  squares: readonly Square[];
+  gpuStates: readonly GpuState[];
   /** null on a node that accepts no jobs */
   cpusFree: number | null;
   /** why it accepts no jobs */
@@ -63,7 +63,7 @@ function toMapNode(record: MapRecord, hardware: readonly Hardware[], mine: boole
     name,
     hardware: hardware[index] ?? NO_HARDWARE,
     condition,
-    squares: [...gpus].map((sign) => SIGNS[sign] ?? 'unclear'),
+    gpuStates: [...gpus].map((sign) => SIGNS[sign] ?? 'unclear'),
     cpusFree,
     reason,
     mine,
@@ -71,30 +71,30 @@ function toMapNode(record: MapRecord, hardware: readonly Hardware[], mine: boole
 }
 
 /** Return a state for each of the node's GPUs, by type. */
-export function squaresByType(node: MapNode): { type: string; squares: readonly Square[] }[] {
+export function gpuStatesByType(node: MapNode): { type: string; gpuStates: readonly GpuState[] }[] {
   let from = 0;
   return node.hardware.gpus.map(([type, total]) => {
     from += total;
-    return { type, squares: node.squares.slice(from - total, from) };
+    return { type, gpuStates: node.gpuStates.slice(from - total, from) };
   });
 }
 
 /** Return the node's GPUs by type. */
 export const gpusOf = (node: MapNode): NodeGpus[] =>
-  squaresByType(node).map(({ type, squares }) => ({ type, ...countSquares(squares) }));
+  gpuStatesByType(node).map(({ type, gpuStates }) => ({ type, ...countStates(gpuStates) }));
 
-function countSquares(squares: readonly Square[]): Counts {
-  const counts = { ...NONE, total: squares.length };
-  for (const square of squares) counts[square] += 1;
+function countStates(gpuStates: readonly GpuState[]): Counts {
+  const counts = { ...NONE, total: gpuStates.length };
+  for (const square of gpuStates) counts[square] += 1;
   return counts;
 }
 
 /** Count the GPUs of these nodes. */
 export function countGpus(nodes: readonly MapNode[]): Counts {
   const sum = { ...NONE };
-  for (const { squares } of nodes) {
-    sum.total += squares.length;
-    for (const square of squares) sum[square] += 1;
+  for (const { gpuStates } of nodes) {
+    sum.total += gpuStates.length;
+    for (const square of gpuStates) sum[square] += 1;
   }
   return sum;
 }
@@ -104,13 +104,13 @@ export function sumCounts(parts: readonly Counts[]): Counts {
   const sum = { ...NONE };
   for (const part of parts) {
     sum.total += part.total;
-    for (const square of SQUARES) sum[square] += part[square];
+    for (const square of GPU_STATES) sum[square] += part[square];
   }
   return sum;
 }
 
 export interface Part {
-  square: Square;
+  square: GpuState;
   /** of all, in any unit */
   share: number;
 }
@@ -126,8 +126,8 @@ export function cpuParts({ hardware: { cpus }, cpusFree }: MapNode): Part[] {
 
 /** Return the parts of a node's box: its GPUs, else its used and free CPUs. */
 export const partsOf = (node: MapNode): Part[] =>
-  node.squares.length > 0
-    ? node.squares.map((square) => ({ square, share: 1 }))
+  node.gpuStates.length > 0
+    ? node.gpuStates.map((square) => ({ square, share: 1 }))
     : cpuParts(node).filter(({ share }) => share > 0);
 
 export interface Group {

@@ -57,7 +57,7 @@ describe('the map', () => {
     const { nodes, version } = await client.fetchQuery(mapQuery({}));
     expect(asked).toEqual(['/map', '/map?since=a-1']);
     expect(version).toBe('a-2');
-    expect(nodes.map(({ name, squares }) => [name, ...squares])).toEqual([
+    expect(nodes.map(({ name, gpuStates }) => [name, ...gpuStates])).toEqual([
       ['n1', 'free', 'free'],
       ['n2', 'others', 'free'],
     ]);

@@ -22,7 +22,7 @@ const HISTORY_MS = 60_000;
 /** Several changes within this time cause one request. */
 const SETTLE_MS = 400;
 const KEY = 'cluster';
-/** More nodes out of service are a link. */
+/** The most nodes out of service that are listed; a link leads to the others. */
 export const MAX_OUT = 8;
 
 /** The queries that change with the nodes and jobs in Slurm. */
@@ -121,7 +121,7 @@ export const historyQuery = (range: HistoryRange) =>
  * Refetch nodes and queues when the live stream reports a change to the cluster or to the user's
  * own work.
  */
-export function useFreshCluster(): void {
+export function useRefetchOnClusterChange(): void {
   const client = useQueryClient();
   const cluster = useLive((s) => s.cluster);
   const sessions = useLive((s) => s.sessions);

@@ -2,7 +2,7 @@
 import type { Condition, HistoryRange } from './types';
 
 export type View = 'picture' | 'table';
-export type Show = 'free' | 'mine' | 'busy' | 'out';
+export type NodeStateFilter = 'free' | 'mine' | 'busy' | 'out';
 export type Column = 'name' | 'state' | 'gpus' | 'cpus' | 'memory' | 'partitions';
 
 export interface ClusterSearch {
@@ -11,7 +11,7 @@ export interface ClusterSearch {
   partition?: string;
   /** a type of GPU, or NO_GPU */
   gpu?: string;
-  show?: Show;
+  show?: NodeStateFilter;
   state?: Condition;
   /** the least number of free GPUs */
   free?: number;
@@ -44,7 +44,7 @@ export const CONDITIONS: readonly Condition[] = [
   'unknown',
 ];
 const MAX_FREE = 1024;
-const SHOWS: readonly Show[] = ['free', 'mine', 'busy', 'out'];
+const NODE_STATE_FILTERS: readonly NodeStateFilter[] = ['free', 'mine', 'busy', 'out'];
 const COLUMNS: readonly Column[] = ['name', 'state', 'gpus', 'cpus', 'memory', 'partitions'];
 const TEXTS = ['q', 'partition', 'gpu', 'node'] as const;
 
@@ -57,7 +57,7 @@ export function readClusterSearch(search: Record<string, unknown>): ClusterSearc
     if (text !== '') result[name] = text;
   }
   if (search.view === 'table') result.view = 'table';
-  const show = SHOWS.find((choice) => choice === search.show);
+  const show = NODE_STATE_FILTERS.find((choice) => choice === search.show);
   if (show) result.show = show;
   const state = CONDITIONS.find((choice) => choice === search.state);
   if (state) result.state = state;

@@ -27,10 +27,10 @@ import { idsOf } from './search';
 
 /** A comparison of runs: their parameters, usage and results. */
 export function ComparePage() {
-  const search = useSearch({ from: '/member/jobs/compare' });
+  const search = useSearch({ from: '/signed-in/jobs/compare' });
   const ids = useMemo(() => idsOf(search.ids), [search.ids]);
   const { data, error, isPending, refetch } = useQuery(compareQuery(ids));
-  useAskAgain(ids);
+  useRefetchOnRunChange(ids);
   const missing = data?.missing.length ?? 0;
   return (
     <>
@@ -59,7 +59,7 @@ export function ComparePage() {
 }
 
 /** Refetch when one of the runs changes, which may be its end, with all of its figures. */
-function useAskAgain(ids: string[]): void {
+function useRefetchOnRunChange(ids: string[]): void {
   const client = useQueryClient();
   const states = useLive((s) =>
     s.jobs

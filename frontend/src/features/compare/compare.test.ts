@@ -61,7 +61,7 @@ describe('runs side by side', () => {
     const all = shown([one, other], true);
     expect(all.Parameters?.epochs).toEqual(['3', '3']);
     expect(all.Requested?.CPUs).toEqual(['4', '4']);
-    expect(all.Timeline?.Template).toEqual(['Keras training', 'Keras training']);
+    expect(all['Where it ran']?.Template).toEqual(['Keras training', 'Keras training']);
   });
 
   it('leave out rows without any value', () => {
@@ -69,7 +69,7 @@ describe('runs side by side', () => {
     const result = shown([waiting, waiting], true);
     expect(result.Used).toBeUndefined();
     expect(result['Last values']).toBeUndefined();
-    expect(result.Timeline).not.toHaveProperty('Node');
+    expect(result['Where it ran']).not.toHaveProperty('Node');
   });
 });
 

@@ -22,7 +22,7 @@ export interface Row {
 }
 
 export interface Section {
-  kind: 'parameters' | 'logged' | 'used' | 'asked' | 'timeline';
+  kind: 'parameters' | 'logged' | 'used' | 'asked' | 'placement';
   title: string;
   rows: Row[];
 }
@@ -120,7 +120,7 @@ function shareOfMemory({ usage, resources }: Job): string | null {
   return usage?.max_rss_gb == null || !requested ? null : percent(usage.max_rss_gb / requested);
 }
 
-function timeline(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
+function placementRows(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
   const nodes = ({ node, nodes }: Job): string | null => joinWithCommas(nodes) || node;
   return [
     row(
@@ -160,7 +160,7 @@ export function sections(
       rows: usageRows(jobs).filter(hasKnownValue),
     },
     { kind: 'asked', title: t`Requested`, rows: differing(requestedRows(jobs)) },
-    { kind: 'timeline', title: t`Timeline`, rows: differing(timeline(jobs, titles)) },
+    { kind: 'placement', title: t`Where it ran`, rows: differing(placementRows(jobs, titles)) },
   ] satisfies Section[];
   return sections.filter(({ rows }) => rows.length > 0);
 }

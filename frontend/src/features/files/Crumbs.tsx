@@ -9,7 +9,7 @@ import type { Root } from './types';
 
 /** Breadcrumbs from the root to this folder. */
 export function Crumbs({ root, path }: { root: Root; path: string }) {
-  const search = useSearch({ from: '/member/files' });
+  const search = useSearch({ from: '/signed-in/files' });
   const ancestors = [{ name: translateExact(root.title), path: '' }, ...steps(path)];
   return (
     <nav aria-label={t`Folder`}>

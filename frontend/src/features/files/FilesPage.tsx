@@ -28,7 +28,7 @@ import { uploads } from './uploader';
 export function FilesPage() {
   const { username } = useMe();
   const query = useQuery(rootsQuery);
-  useEffect(() => uploads.ownedBy(username), [username]);
+  useEffect(() => uploads.setOwner(username), [username]);
   return (
     <>
       <div className={classes.head}>
@@ -46,7 +46,7 @@ export function FilesPage() {
 }
 
 function Inside({ roots }: { roots: Roots }) {
-  const search = useSearch({ from: '/member/files' });
+  const search = useSearch({ from: '/signed-in/files' });
   const wanted = search.root;
   const root = wanted ? roots.items.find(({ name }) => name === wanted) : roots.items[0];
   return (
@@ -69,7 +69,7 @@ function Inside({ roots }: { roots: Roots }) {
 }
 
 function Contents({ root, roots }: { root: Root; roots: Roots }) {
-  const search = useSearch({ from: '/member/files' });
+  const search = useSearch({ from: '/signed-in/files' });
   return (
     <div className={classes.stack}>
       {root.problem && <Notice tone="warning">{translate(root.problem)}</Notice>}
@@ -88,7 +88,7 @@ function Contents({ root, roots }: { root: Root; roots: Roots }) {
 }
 
 function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
-  const search = useSearch({ from: '/member/files' });
+  const search = useSearch({ from: '/signed-in/files' });
   // the router would also match every folder below, so compare the exact address here
   const here = (name: string, trash: boolean) => {
     const is = root?.name === name && (search.trash ?? false) === trash;

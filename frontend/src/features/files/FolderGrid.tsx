@@ -222,12 +222,12 @@ function Row({ entry, row, root, search, entries, selection, select, acts }: Row
           </UnstyledButton>
         )}
         {entry.is_link && (
-          <span className={classes.mark}>
+          <span className={classes.badge}>
             <Trans context="a file">link</Trans>
           </span>
         )}
         {!entry.readable && (
-          <span className={classes.mark}>
+          <span className={classes.badge}>
             <Trans context="a file">locked</Trans>
           </span>
         )}

@@ -28,7 +28,7 @@ import { useDropUpload } from './useDropUpload';
 
 /** A folder: its entries and the preview. Each folder has its own instance. */
 export function FolderView({ root, roots }: { root: Root; roots: Roots }) {
-  const search = useSearch({ from: '/member/files' });
+  const search = useSearch({ from: '/signed-in/files' });
   const path = search.path ?? '';
   const open = search.show !== undefined;
   return (
@@ -223,7 +223,7 @@ function RealPlace({
   return (
     <Notice tone="info">
       <Trans>
-        You followed a link to this folder. To change something,{' '}
+        You opened this folder through a symbolic link. To change something,{' '}
         <Link to="/files" search={goTo(search, real.root, real.path)} preload={false}>
           go to the folder itself
         </Link>

@@ -30,7 +30,7 @@ interface Props {
 /** The properties and the content of one file, beside the list. */
 export function PreviewPane({ root, location, maxTextBytes }: Props) {
   const query = useQuery(entryQuery(location));
-  const search = useSearch({ from: '/member/files' });
+  const search = useSearch({ from: '/signed-in/files' });
   const navigate = useNavigate();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);

@@ -22,7 +22,7 @@ const waiting = (): Promise<void> =>
   vi.waitFor(() => expect(uploads.snapshot()[0]?.waitsForNetwork).toBe(true));
 
 async function lostUpload(): Promise<void> {
-  uploads.ownedBy('alice');
+  uploads.setOwner('alice');
   uploads.add('home', '', [new File(['x'], 'notes.txt')]);
   await waiting();
 }
@@ -42,7 +42,7 @@ describe('uploads that wait for the network', () => {
 
   it('stay while the same user visits other pages', async () => {
     await lostUpload();
-    uploads.ownedBy('alice');
+    uploads.setOwner('alice');
     expect(uploads.snapshot()).toHaveLength(1);
   });
 
@@ -56,7 +56,7 @@ describe('uploads that wait for the network', () => {
 
   it('are not shown to another user', async () => {
     await lostUpload();
-    uploads.ownedBy('bob');
+    uploads.setOwner('bob');
     expect(uploads.snapshot()).toEqual([]);
   });
 });

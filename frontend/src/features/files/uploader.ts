@@ -44,7 +44,7 @@ export const uploads = {
   },
   snapshot: (): readonly UploadItem[] => items,
   /** Drop the uploads of a previous user of this tab. */
-  ownedBy(username: string): void {
+  setOwner(username: string): void {
     if (owner === username) return;
     forgetAll();
     owner = username;
@@ -62,7 +62,7 @@ export const uploads = {
     return fresh.map(({ key }) => key);
   },
   /** Return an item once it has ended; undefined if it was removed, for example by a logout. */
-  ended(key: number): Promise<UploadItem | undefined> {
+  whenEnded(key: number): Promise<UploadItem | undefined> {
     return new Promise((resolve) => {
       const check = (): boolean => {
         const item = find(key);
@@ -146,7 +146,7 @@ async function run(key: number): Promise<void> {
     await sendAll(key, isCurrent);
     await finish(key, isCurrent);
   } catch (error) {
-    if (isCurrent()) refused(key, error);
+    if (isCurrent()) handleError(key, error);
   } finally {
     if (isCurrent()) aborts.delete(key);
     startWaiting();
@@ -219,7 +219,7 @@ function finished(key: number): void {
 const isTemporary = ({ status, slug }: ApiError): boolean =>
   status === 0 || status === 429 || (status >= 500 && status !== 507) || slug === 'file-busy';
 
-function refused(key: number, error: unknown): void {
+function handleError(key: number, error: unknown): void {
   if (!(error instanceof ApiError)) {
     // the file is no longer readable: it was moved or changed after it was selected
     apply(key, { type: 'fail', message: t`The file could not be read on your computer.` });

@@ -25,7 +25,7 @@ import type { WholeGroup } from './types';
 
 /** A group: its members and managers. */
 export function GroupPage() {
-  const { group } = useParams({ from: '/member/admin/groups/$group' });
+  const { group } = useParams({ from: '/signed-in/admin/groups/$group' });
   return (
     <AdminFrame tab={group} title={group}>
       <Body key={group} name={group} />
@@ -100,9 +100,9 @@ function Whole({ group }: { group: WholeGroup }) {
           {group.groups.length > 0 && (
             <Paper component="section" className={classes.box} aria-labelledby="within">
               <h2 className={classes.heading} id="within">
-                <Trans>Groups within it</Trans>
+                <Trans>Nested groups</Trans>
               </h2>
-              <Chips label={t`Groups within ${name}`} names={group.groups} to="group" />
+              <Chips label={t`Nested groups of ${name}`} names={group.groups} to="group" />
             </Paper>
           )}
           {changing && <Deletion group={group} />}

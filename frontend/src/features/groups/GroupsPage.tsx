@@ -50,7 +50,7 @@ function Adding() {
 function Groups() {
   const me = useMe();
   const navigate = useNavigate();
-  const { q: text = '', all = false } = useSearch({ from: '/member/admin/groups' });
+  const { q: text = '', all = false } = useSearch({ from: '/signed-in/admin/groups' });
   const { data, error, isPending, isPlaceholderData, hasNextPage, isFetchingNextPage, ...query } =
     useInfiniteQuery({ ...groupsQuery({ text, all }), placeholderData: (before) => before });
   const groups = data?.pages.flatMap((page) => page.items) ?? [];

@@ -18,7 +18,7 @@ import { ledGroupQuery } from './queries';
 /** A group as its managers see it: its members, their usage and limits. */
 export function ManagedGroupPage() {
   const me = useMe();
-  const { group } = useParams({ from: '/member/groups/$group' });
+  const { group } = useParams({ from: '/signed-in/groups/$group' });
   const { data, error, refetch } = useQuery(ledGroupQuery(group));
   const size = memberCountText(data?.members.length ?? null);
   const about = data?.description;

@@ -22,7 +22,7 @@ import classes from './UsageAndStorage.module.css';
 const refetchLimits = () => queryClient.invalidateQueries({ queryKey: myLimitsQuery.queryKey });
 
 /** Refetch when a session or job starts or ends, so that the figures match the page. */
-function useFreshUsage(): void {
+function useRefetchOnStartOrEnd(): void {
   const liveItems = useLive(({ sessions, jobs }) =>
     sessions === null || jobs === null
       ? undefined
@@ -37,7 +37,7 @@ function useFreshUsage(): void {
 /** The user's usage and limits. */
 export function CurrentUsage() {
   const { data, error } = useQuery(myLimitsQuery);
-  useFreshUsage();
+  useRefetchOnStartOrEnd();
   return (
     <Paper component="section" className={classes.panel} aria-labelledby="my-use">
       <h2 className={classes.heading} id="my-use">

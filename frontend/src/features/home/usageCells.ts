@@ -62,9 +62,10 @@ export function clusterCell(cluster: Cluster | null): UsageCell {
 /** Return the cells of the user and of their first groups. */
 export function ownCells(limits: MyLimits, cluster: Cluster | null): UsageCell[] {
   const resource = resourceOf(cluster);
+  const { together: groupTotals, group_use: unlimitedGroups } = limits;
   const groups: { group: string; use: Use; total: number | null }[] = [
-    ...limits.together.map(({ group, use, limit }) => ({ group, use, total: limit[resource] })),
-    ...limits.group_use.map(({ group, use }) => ({ group, use, total: null })),
+    ...groupTotals.map(({ group, use, limit }) => ({ group, use, total: limit[resource] })),
+    ...unlimitedGroups.map(({ group, use }) => ({ group, use, total: null })),
   ];
   const own = numberOrNull(limits.effective[resource]?.value);
   return [

@@ -14,8 +14,8 @@ import { useJob } from './useJob';
 
 /** The log of a job, or of one task of an array. */
 export function JobLogPage() {
-  const { id } = useParams({ from: '/member/jobs/$id/log' });
-  const { stream = 'stdout', task, find = '' } = useSearch({ from: '/member/jobs/$id/log' });
+  const { id } = useParams({ from: '/signed-in/jobs/$id/log' });
+  const { stream = 'stdout', task, find = '' } = useSearch({ from: '/signed-in/jobs/$id/log' });
   const navigate = useNavigate();
   const { job, error, retry } = useJob(id);
   // An array has a log for each task, so default to the first task's.

@@ -43,7 +43,7 @@ const MetricsSection = lazyPart(async () => (await import('./MetricsSection')).M
 
 /** The page of a job. */
 export function JobPage() {
-  const { id } = useParams({ from: '/member/jobs/$id' });
+  const { id } = useParams({ from: '/signed-in/jobs/$id' });
   const { job, error, retry } = useJob(id);
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   if (error)
@@ -176,7 +176,7 @@ const failedTask = ({ state, outcome = null, node = null }: Task): boolean =>
 function ExecutedNotebook({ path }: { path: string }) {
   const [open, setOpen] = useState(false);
   return (
-    <Fold summary={t`The executed notebook`} open={open} onTurn={setOpen}>
+    <Fold summary={t`The executed notebook`} open={open} onToggle={setOpen}>
       {open && (
         <Suspense fallback={<Skeleton height={240} radius="lg" aria-label={t`Loading`} />}>
           <FilePreview path={path} />
@@ -190,7 +190,7 @@ function ExecutedNotebook({ path }: { path: string }) {
 function Script({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   return (
-    <Fold summary={t`The script submitted to Slurm`} open={open} onTurn={setOpen}>
+    <Fold summary={t`The script submitted to Slurm`} open={open} onToggle={setOpen}>
       {open && <ScriptText text={text} label={t`The script submitted to Slurm`} />}
     </Fold>
   );

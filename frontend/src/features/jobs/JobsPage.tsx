@@ -32,7 +32,7 @@ const NARROW = '(max-width: 47.99em)';
 
 /** The user's jobs, updated live, with filters, sorting and bulk operations. */
 export function JobsPage() {
-  const search = useSearch({ from: '/member/jobs' });
+  const search = useSearch({ from: '/signed-in/jobs' });
   const jobs = useJobs(search);
   const preferences = useTablePreferences();
   const isNarrow = useMediaQuery(NARROW, false, { getInitialValueInEffect: false });

@@ -32,7 +32,9 @@ export function RowReason({ job, x, y, onClose }: Props) {
       <Popover.Target>
         <PopupAnchor x={x} y={y} />
       </Popover.Target>
-      <Popover.Dropdown aria-label={isError ? t`Error of ${name}` : t`Reason of ${name}`}>
+      <Popover.Dropdown
+        aria-label={isError ? t`Error of ${name}` : t`Reason for the state of ${name}`}
+      >
         <Stack gap="xs" className={classes.reason}>
           <p>
             {jobReason(job)} <span>{translate(job.suggestion)}</span>

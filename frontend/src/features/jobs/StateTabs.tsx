@@ -2,11 +2,11 @@ import { t } from '@lingui/core/macro';
 import { Link } from '@tanstack/react-router';
 import { countText } from '@/lib/countText';
 import classes from './StateTabs.module.css';
-import { countShown, type JobsSearch, type Shown } from './search';
+import { countMatching, type JobsSearch, type StateFilter } from './search';
 import type { CountsByState } from './useJobCount';
 
 interface Tab {
-  state: Shown | undefined;
+  state: StateFilter | undefined;
   label: string;
   /** shown only while it is chosen; `some`: or while it has jobs */
   only?: 'chosen' | 'some';
@@ -36,7 +36,7 @@ export function StateTabs({ search, counts }: Props) {
   const isShown = ({ state, only }: Tab): boolean =>
     only === undefined ||
     state === chosen ||
-    (only === 'some' && counts !== undefined && countShown(counts, state) > 0);
+    (only === 'some' && counts !== undefined && countMatching(counts, state) > 0);
   return (
     <nav className={classes.tabs} aria-label={t`State`}>
       {TABS.filter(isShown).map(({ state, label }) => (
@@ -53,7 +53,7 @@ export function StateTabs({ search, counts }: Props) {
           {counts && (
             <>
               {' '}
-              <span className={classes.count}>{countText(countShown(counts, state))}</span>
+              <span className={classes.count}>{countText(countMatching(counts, state))}</span>
             </>
           )}
         </Link>

@@ -26,7 +26,7 @@ export const jobsQuery = ({ group: _group, ...search }: JobsSearch) =>
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_cursor ?? null,
     staleTime: 0,
-    // the stream and useDroppedJobs keep the pages up to date
+    // the stream and useUnstreamedJobs keep the pages up to date
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });

@@ -5,7 +5,7 @@ import { isDay, startOfDay } from '@/lib/isoDays';
 import { searchText } from '@/lib/searchText';
 import { columnValue, isOwnColumn } from './columnValues';
 
-const SHOWN = [
+const STATE_FILTERS = [
   'live',
   'waiting',
   'running',
@@ -16,7 +16,7 @@ const SHOWN = [
   'out_of_memory',
   'cancelled',
 ] as const;
-export type Shown = (typeof SHOWN)[number];
+export type StateFilter = (typeof STATE_FILTERS)[number];
 
 const ORDERS = [
   'oldest',
@@ -41,7 +41,7 @@ export const NO_TEMPLATE = '-';
 
 export interface JobsSearch {
   /** all if absent */
-  state?: Shown;
+  state?: StateFilter;
   /** a search in names and Slurm job ids */
   q?: string;
   template?: string;
@@ -71,7 +71,7 @@ function readOrder(search: Record<string, unknown>): Pick<JobsSearch, 'order' | 
 
 /** Parse an address's parameters; invalid ones are dropped. */
 export function readJobsSearch(search: Record<string, unknown>): JobsSearch {
-  const state = oneOf(SHOWN, search.state);
+  const state = oneOf(STATE_FILTERS, search.state);
   const group = oneOf(GROUPS, search.group);
   const [q, template, since] = [search.q, search.template, search.since].map(searchText);
   return {
@@ -92,7 +92,7 @@ export const filterOf = (search: JobsSearch): JobsFilter => {
 /** Return whether any filter is set. */
 export const isFiltered = (search: JobsSearch): boolean => Object.keys(filterOf(search)).length > 0;
 
-const OUTCOMES: Partial<Record<Shown, Outcome[]>> = {
+const OUTCOMES: Partial<Record<StateFilter, Outcome[]>> = {
   completed: ['completed'],
   failed: ['failed', 'timeout', 'out_of_memory', 'node_failed'],
   timeout: ['timeout'],
@@ -139,17 +139,17 @@ type Followed = Pick<
 const WAITING = ['submitting', 'queued'];
 const LIVE_STATES = [...WAITING, 'starting', 'running', 'suspended', 'stopping'];
 
-function isShown(
+function matchesState(
   { state, outcome }: Pick<Followed, 'state' | 'outcome'>,
-  shown: Shown | undefined,
+  filter: StateFilter | undefined,
 ): boolean {
   const ended = state === 'ended';
-  const outcomes = shown && OUTCOMES[shown];
+  const outcomes = filter && OUTCOMES[filter];
   if (outcomes) return ended && outcome !== null && outcomes.includes(outcome);
-  if (shown === undefined) return true;
-  if (shown === 'ended') return ended;
-  if (ended || shown === 'live') return !ended;
-  return WAITING.includes(state) === (shown === 'waiting');
+  if (filter === undefined) return true;
+  if (filter === 'ended') return ended;
+  if (ended || filter === 'live') return !ended;
+  return WAITING.includes(state) === (filter === 'waiting');
 }
 
 type ListedTime = 'started_at' | 'ended_at';
@@ -167,7 +167,7 @@ export const SPARSE: Partial<Record<ListOrder, readonly [ListedTime, ...ListedTi
 /** Return whether the portal would list this job; the same rules as the portal's. */
 export function matches(job: Followed, search: JobsSearch): boolean {
   const { state, q = '', template, since, order, by } = search;
-  if (!isShown(job, state)) return false;
+  if (!matchesState(job, state)) return false;
   if (by !== undefined && columnValue(job, by) === null) return false;
   if (order && SPARSE[order]?.some((time) => job[time] === null)) return false;
   if (template && job.template !== (template === NO_TEMPLATE ? null : template)) return false;
@@ -177,15 +177,18 @@ export function matches(job: Followed, search: JobsSearch): boolean {
 }
 
 /** Return how many jobs are shown in a state, of the counts by state, or by outcome if ended. */
-export function countShown(
+export function countMatching(
   byState: Readonly<Record<string, number>>,
-  shown: Shown | undefined,
+  filter: StateFilter | undefined,
 ): number {
   const isState = (key: string): key is Job['state'] => LIVE_STATES.includes(key);
   return Object.entries(byState)
     .filter(([key]) => {
-      if (isState(key)) return isShown({ state: key, outcome: null }, shown);
-      return isShown({ state: 'ended', outcome: key === 'ended' ? null : (key as Outcome) }, shown);
+      if (isState(key)) return matchesState({ state: key, outcome: null }, filter);
+      return matchesState(
+        { state: 'ended', outcome: key === 'ended' ? null : (key as Outcome) },
+        filter,
+      );
     })
     .reduce((sum, [, count]) => sum + count, 0);
 }

@@ -3,7 +3,7 @@ import { useCallback, useMemo } from 'react';
 import { useThrottledChange } from '@/lib/useThrottledChange';
 import { useLive } from '@/live/store';
 import { COUNTS_KEY, jobCountsQuery } from './queries';
-import { countShown, type JobsSearch } from './search';
+import { countMatching, type JobsSearch } from './search';
 
 export type CountsByState = Readonly<Record<string, number>>;
 
@@ -25,5 +25,5 @@ export function useJobCounts(search: JobsSearch): CountsByState | undefined {
 /** The number of jobs that match the filters; undefined until it is known. */
 export function useJobCount(search: JobsSearch): number | undefined {
   const counts = useJobCounts(search);
-  return counts && countShown(counts, search.state);
+  return counts && countMatching(counts, search.state);
 }

@@ -5,9 +5,9 @@ import { translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
 import { jobRows } from './list';
 import { COUNTS_KEY, jobsQuery, templatesQuery } from './queries';
-import { countShown, type JobsSearch } from './search';
-import { useDroppedJobs } from './useDroppedJobs';
+import { countMatching, type JobsSearch } from './search';
 import { type CountsByState, useJobCounts } from './useJobCount';
+import { useUnstreamedJobs } from './useUnstreamedJobs';
 
 export interface Jobs {
   rows: Job[];
@@ -36,14 +36,14 @@ export function useJobs(search: JobsSearch): Jobs {
   const { data, isPending, isFetchNextPageError, isFetchingNextPage, fetchNextPage } = pages;
   const templates = useQuery(templatesQuery);
   const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
-  const dropped = useDroppedJobs(streamedJobs, search);
+  const unstreamed = useUnstreamedJobs(streamedJobs, search);
   const counts = useJobCounts(search);
   const fetched = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const rows = useMemo(() => {
-    const changed = [...dropped.jobs, ...(streamedJobs ?? [])];
-    const gone = new Set([...dropped.removed, ...removed]);
+    const changed = [...unstreamed.jobs, ...(streamedJobs ?? [])];
+    const gone = new Set([...unstreamed.removed, ...removed]);
     return jobRows(fetched, changed, gone, search, pages.hasNextPage);
-  }, [fetched, streamedJobs, dropped, removed, search, pages.hasNextPage]);
+  }, [fetched, streamedJobs, unstreamed, removed, search, pages.hasNextPage]);
   const titles = useMemo(
     () => new Map(templates.data?.map(({ name, title }) => [name, translateExact(title)])),
     [templates.data],
@@ -60,7 +60,7 @@ export function useJobs(search: JobsSearch): Jobs {
   }, [isFetchingNextPage, fetchNextPage]);
   return {
     rows,
-    count: counts && countShown(counts, search.state),
+    count: counts && countMatching(counts, search.state),
     counts,
     titles,
     error: pages.error,

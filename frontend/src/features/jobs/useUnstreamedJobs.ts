@@ -5,9 +5,10 @@ import { useLive } from '@/live/store';
 import { fetchJobs, fetchNewestJobs } from './queries';
 import type { JobsSearch } from './search';
 
-type DroppedJobs = ReadonlyMap<string, Job | null>;
+/** By id; null: it was removed. */
+type JobsById = ReadonlyMap<string, Job | null>;
 
-interface Dropped {
+interface UnstreamedJobs {
   jobs: readonly Job[];
   removed: ReadonlySet<string>;
 }
@@ -15,12 +16,15 @@ interface Dropped {
 /** Follow the jobs that leave the stream, which has only the newest: they were removed, or there
  * are newer ones. Only they are fetched, and after an outage the first page of the list; the pages
  * of a long list are not. */
-export function useDroppedJobs(streamedJobs: readonly Job[] | null, search: JobsSearch): Dropped {
-  const [dropped, setDropped] = useState<DroppedJobs>(new Map());
+export function useUnstreamedJobs(
+  streamedJobs: readonly Job[] | null,
+  search: JobsSearch,
+): UnstreamedJobs {
+  const [unstreamed, setUnstreamed] = useState<JobsById>(new Map());
   const unfetched = useRef(new Set<string>());
   const record = useMemo(
     () => (found: Iterable<readonly [string, Job | null]>) =>
-      setDropped((before) => new Map([...before, ...found])),
+      setUnstreamed((before) => new Map([...before, ...found])),
     [],
   );
   const fetching = useMemo(
@@ -48,21 +52,21 @@ export function useDroppedJobs(streamedJobs: readonly Job[] | null, search: Jobs
     fetching.request();
   }, [streamedJobs, record, fetching]);
   useMissedJobs(search, record);
-  return useMemo(() => toDropped(dropped), [dropped]);
+  return useMemo(() => toUnstreamedJobs(unstreamed), [unstreamed]);
 }
 
-/** Fetch the first page after an outage of the stream: some may have come and dropped by then. */
+/** Fetch the first page after an outage of the stream: some may have come and left by then. */
 function useMissedJobs(
   search: JobsSearch,
   record: (found: Iterable<readonly [string, Job | null]>) => void,
 ): void {
-  const link = useLive((state) => state.link);
+  const connection = useLive((state) => state.connection);
   const latest = useRef(search);
   latest.current = search;
   const wasLost = useRef(false);
   useEffect(() => {
-    if (link === 'lost') wasLost.current = true;
-    if (link !== 'open' || !wasLost.current) return;
+    if (connection === 'lost') wasLost.current = true;
+    if (connection !== 'open' || !wasLost.current) return;
     wasLost.current = false;
     void fetchNewestJobs(latest.current).then(
       (found) => record(found.map((job) => [job.id, job] as const)),
@@ -70,13 +74,13 @@ function useMissedJobs(
         wasLost.current = true; // the next connection tries again
       },
     );
-  }, [link, record]);
+  }, [connection, record]);
 }
 
-function toDropped(dropped: DroppedJobs): Dropped {
+function toUnstreamedJobs(unstreamed: JobsById): UnstreamedJobs {
   const jobs: Job[] = [];
   const removed = new Set<string>();
-  for (const [id, job] of dropped) {
+  for (const [id, job] of unstreamed) {
     if (job === null) removed.add(id);
     else jobs.push(job);
   }

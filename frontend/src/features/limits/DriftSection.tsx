@@ -37,7 +37,7 @@ export function DriftSection() {
       {!data && !error && <Skeleton height={60} radius="lg" aria-label={t`Loading`} />}
       {trouble && (
         <Notice tone="warning">
-          <Trans>Slurm is not responding. {trouble}</Trans>
+          <Trans>Slurm doesn't answer. {trouble}</Trans>
         </Notice>
       )}
       {data && open.length === 0 && (

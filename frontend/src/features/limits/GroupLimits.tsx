@@ -52,16 +52,14 @@ export function GroupLimits({ group, change = true }: Props) {
 }
 
 function GroupTotalBox({ limits }: { limits: Limits }) {
+  const { together: total } = limits;
   const perMember = limits.member ? limitText(limits.member) : '';
   return (
-    <Paper component="section" className={classes.card} aria-labelledby="together">
-      <Title order={2} size="h4" id="together" mb="sm">
+    <Paper component="section" className={classes.card} aria-labelledby="group-total">
+      <Title order={2} size="h4" id="group-total" mb="sm">
         <Trans>All members together, now</Trans>
       </Title>
-      <UsageBars
-        effective={limits.together ? groupTotalValues(limits.together) : {}}
-        use={limits.use}
-      />
+      <UsageBars effective={total ? groupTotalValues(total) : {}} use={limits.use} />
       <p className={classes.perMember}>
         {perMember === '' ? (
           <Trans>Each member: the default limit.</Trans>

@@ -6,8 +6,8 @@ import { groupTotalValues } from './labels';
 import { UsageBars } from './UsageBars';
 
 /** The group totals that apply to a user, with the usage of all members. */
-export function GroupTotals({ together }: { together: readonly GroupTotal[] }) {
-  return together.map(({ group, limit, use }) => (
+export function GroupTotals({ totals }: { totals: readonly GroupTotal[] }) {
+  return totals.map(({ group, limit, use }) => (
     <Paper key={group} component="section" className={classes.card}>
       <Title order={2} size="h4" mb="sm">
         <Trans>All of {group} together</Trans>

@@ -13,7 +13,7 @@ import { UserView } from './UserView';
 
 /** All limits, or those of the user or group in the address. */
 export function LimitsPage() {
-  const search = useSearch({ from: '/member/admin/limits' });
+  const search = useSearch({ from: '/signed-in/admin/limits' });
   const title = titleOf(search);
   return (
     <AdminFrame

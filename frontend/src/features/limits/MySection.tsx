@@ -29,7 +29,7 @@ export function MySection() {
           </>
         )}
       </Paper>
-      {data && <GroupTotals together={data.together} />}
+      {data && <GroupTotals totals={data.together} />}
     </>
   );
 }

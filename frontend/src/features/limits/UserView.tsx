@@ -36,7 +36,7 @@ export function UserView({ username }: { username: string }) {
         </Title>
         <UsageBars effective={data.effective} use={data.use} user={username} />
       </Paper>
-      <GroupTotals together={data.together} />
+      <GroupTotals totals={data.together} />
       <EffectiveLimits limits={data} />
       <LimitCard
         source={{ scope: 'user', name: username }}

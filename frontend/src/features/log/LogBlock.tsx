@@ -1,11 +1,11 @@
 import { memo } from 'react';
 import type { Piece, Style } from '@/lib/ansi';
 import { type Block, paintBlock } from './doc';
-import { isSameMatch, type MarkedPiece, type Match, markMatches } from './find';
+import { isSameMatch, type Match, type SearchedPiece, splitAtMatches } from './find';
 import classes from './LogText.module.css';
 
-function classOf({ front, back, inverse, marks }: Style): string | undefined {
-  const names = [...marks, ...(front ? [front] : []), ...(back ? [`on-${back}`] : [])];
+function classOf({ front, back, inverse, attributes }: Style): string | undefined {
+  const names = [...attributes, ...(front ? [front] : []), ...(back ? [`on-${back}`] : [])];
   if (inverse) names.push('inverse');
   return names.length === 0 ? undefined : names.map((name) => classes[name] ?? '').join(' ');
 }
@@ -62,16 +62,16 @@ interface LineProps {
 function Line({ pieces, matches, current, children }: LineProps) {
   return (
     <>
-      {markMatches(pieces, matches).map((piece, index) => (
+      {splitAtMatches(pieces, matches).map((piece, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a piece has no other name than its place
-        <Shown key={index} piece={piece} current={current} />
+        <SearchedText key={index} piece={piece} current={current} />
       ))}
       {children}
     </>
   );
 }
 
-function Shown({ piece, current }: { piece: MarkedPiece; current: Match | null }) {
+function SearchedText({ piece, current }: { piece: SearchedPiece; current: Match | null }) {
   const { text, style, match } = piece;
   const className = classOf(style);
   if (match === null)

@@ -27,7 +27,7 @@ export function LogTail({ source, endedAt, opened = true }: Props) {
   const { data, error } = useQuery({ ...logTailQuery(source, endedAt), enabled: open });
   const text = data === undefined ? null : plainOutput(data.text).trimEnd();
   return (
-    <Fold className={classes.tail} summary={t`The log's last lines`} open={open} onTurn={setOpen}>
+    <Fold className={classes.tail} summary={t`The log's last lines`} open={open} onToggle={setOpen}>
       {error && <p className={classes.note}>{errorMessage(error)}</p>}
       {text === '' && <p className={classes.note}>{t`No output.`}</p>}
       {text && (

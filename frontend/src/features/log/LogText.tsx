@@ -29,7 +29,7 @@ interface Props {
 export function LogText({ doc, label, empty, matches, current, wrap, short }: Props) {
   const box = useRef<HTMLElement>(null);
   const text = useRef<HTMLPreElement>(null);
-  const [along, setAlong] = useState(true);
+  const [isFollowing, setFollowing] = useState(true);
   const height = useRef(0);
   const top = useRef(0);
   const first = doc.blocks[0]?.key;
@@ -37,7 +37,7 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
   const hasText = doc.characters > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text is there once there is some
   useLayoutEffect(() => {
-    if (!along || !box.current || !text.current) return;
+    if (!isFollowing || !box.current || !text.current) return;
     const toEnd = (): void => {
       if (box.current) box.current.scrollTop = box.current.scrollHeight;
     };
@@ -47,13 +47,13 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
     const grown = new ResizeObserver(toEnd);
     grown.observe(text.current);
     return () => grown.disconnect();
-  }, [along, hasText]);
+  }, [isFollowing, hasText]);
 
   // Text inserted above must not move the lines that the user reads.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new first block is what moves it
   useLayoutEffect(() => {
     const now = box.current;
-    if (now && !along && height.current > 0 && now.scrollTop < NEAR_PX)
+    if (now && !isFollowing && height.current > 0 && now.scrollTop < NEAR_PX)
       now.scrollTop += now.scrollHeight - height.current;
   }, [first]);
   useLayoutEffect(() => {
@@ -64,7 +64,7 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
     const now = box.current;
     if (current === null || now === null) return;
     now.querySelector('[data-current]')?.scrollIntoView({ block: 'center' });
-    setAlong(isNearEnd(now));
+    setFollowing(isNearEnd(now));
   }, [current]);
 
   const byBlock = useMemo(() => groupByBlock(matches), [matches]);
@@ -72,8 +72,8 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
     const now = box.current;
     if (now === null) return;
     // Only scrolling up stops following; growth of the log must not.
-    if (isNearEnd(now)) setAlong(true);
-    else if (now.scrollTop < top.current) setAlong(false);
+    if (isNearEnd(now)) setFollowing(true);
+    else if (now.scrollTop < top.current) setFollowing(false);
     top.current = now.scrollTop;
   };
   const last = doc.blocks.length - 1;
@@ -105,13 +105,13 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
           </pre>
         )}
       </section>
-      {!along && (
+      {!isFollowing && (
         <Button
           className={classes.toEnd}
           size="compact-sm"
           variant="default"
           leftSection={<Icon name="down" size={14} />}
-          onClick={() => setAlong(true)}
+          onClick={() => setFollowing(true)}
         >
           <Trans>To the end</Trans>
         </Button>

@@ -61,14 +61,17 @@ export function findMatches(doc: LogDoc, query: string): SearchResult {
 }
 
 /** A piece of a line inside a match, or outside (null). */
-export interface MarkedPiece extends Piece {
+export interface SearchedPiece extends Piece {
   match: Match | null;
 }
 
 /** Split a line's pieces at `matches`, which are in order. */
-export function markMatches(pieces: readonly Piece[], matches: readonly Match[]): MarkedPiece[] {
+export function splitAtMatches(
+  pieces: readonly Piece[],
+  matches: readonly Match[],
+): SearchedPiece[] {
   const cuts = matches.flatMap(({ start, end }) => [start, end]);
-  const result: MarkedPiece[] = [];
+  const result: SearchedPiece[] = [];
   let position = 0;
   for (const { text, style } of pieces) {
     const end = position + text.length;

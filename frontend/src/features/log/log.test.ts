@@ -11,7 +11,7 @@ import {
   trim,
 } from './doc';
 import { wholeCharacters } from './earlier';
-import { findMatches, MAX_FOUND, markMatches } from './find';
+import { findMatches, MAX_FOUND, splitAtMatches } from './find';
 import { matchText, stateText } from './labels';
 import { downloadUrl, followUrl } from './source';
 
@@ -19,11 +19,11 @@ const ESC = '\u001b';
 
 describe('colours of a line', () => {
   const names = (line: string) =>
-    paintLine(line, PLAIN).pieces.map(({ text, style: { front, back, marks } }) => [
+    paintLine(line, PLAIN).pieces.map(({ text, style: { front, back, attributes } }) => [
       text,
       front,
       back,
-      marks.join(' '),
+      attributes.join(' '),
     ]);
 
   it('are applied until their end codes', () => {
@@ -149,10 +149,10 @@ describe('finding', () => {
     expect(matchText('a', many, 0)).toBe('1 of more than 2000');
   });
 
-  it('marks across colours', () => {
+  it('are split off across colours', () => {
     const [first] = doc.blocks;
     const { matches } = findMatches(doc, 'error');
-    const pieces = markMatches(first ? (paintBlock(first)[0] ?? []) : [], matches.slice(0, 2));
+    const pieces = splitAtMatches(first ? (paintBlock(first)[0] ?? []) : [], matches.slice(0, 2));
     expect(pieces.map(({ text, match: at }) => [text, at?.start])).toEqual([
       ['Error', 0],
       [' ', undefined],

@@ -47,7 +47,7 @@ describe('charts of one node', () => {
 
   it('show past usage in the past tense', () => {
     expect(texts([MEASURED], false)).toEqual([
-      'At most 6 GB of 8 GB were used.',
+      'Peak: 6 GB of 8 GB.',
       '2 of 4 busy on average.',
       'Peak: 90 %.',
       'Peak: 16 GB.',

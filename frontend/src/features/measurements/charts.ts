@@ -80,7 +80,7 @@ function linesOf(columns: readonly Column[]): Pick<UsageChart, 'at' | 'series'> 
   };
 }
 
-/** Return the charts that have data; unmeasured quantities have none. `live` is whether the last
+/** Return the charts that have data; unmeasured quantities have none. While the job runs, the last
  * values are the current ones. */
 export function usageCharts(
   nodes: readonly NodeUsage[],
@@ -126,8 +126,7 @@ function memorySentence(
 ): string {
   const most = MEMORY.text(peak);
   const of = limit === null ? null : MEMORY.text(limit);
-  if (now.length === 0)
-    return of === null ? t`At most ${most} were used.` : t`At most ${most} of ${of} were used.`;
+  if (now.length === 0) return of === null ? t`Peak: ${most}.` : t`Peak: ${most} of ${of}.`;
   const text = MEMORY.text(Math.max(...now));
   if (nodes > 1)
     return of === null

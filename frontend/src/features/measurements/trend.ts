@@ -7,7 +7,7 @@ export type UsageTrend = components['schemas']['UsageTrendOut'];
 
 /** The last value counts as the current one if it is among this many steps. */
 const CURRENT_STEPS = 4;
-/** From here on a GPU counts as forgotten. */
+/** A GPU that is idle for at least this long may have been forgotten, so the page says so. */
 export const IDLE_HINT_MS = 20 * 60_000;
 
 const HEIGHT = 100;

@@ -56,10 +56,10 @@ describe('a chart of one curve', () => {
   });
 
   it('has the unsmoothed line behind', () => {
-    const { series, behind } = chart(one(curve('loss', [1, 0])), { smoothing: 0.5 });
-    expect(behind[0]?.values).toEqual([1, 0]);
+    const { series, raw } = chart(one(curve('loss', [1, 0])), { smoothing: 0.5 });
+    expect(raw[0]?.values).toEqual([1, 0]);
     expect(series[0]?.values).toEqual([1, 0.5 / 1.5]);
-    expect(chart(one(curve('loss', [1, 0]))).behind).toEqual([]);
+    expect(chart(one(curve('loss', [1, 0]))).raw).toEqual([]);
   });
 
   it('has gaps with a remark where values are not finite', () => {

@@ -24,7 +24,7 @@ export interface MetricChart {
   title: string;
   at: readonly number[];
   series: TimeSeries[];
-  behind: TimeSeries[];
+  raw: TimeSeries[];
   text: string;
 }
 
@@ -127,7 +127,7 @@ function toChart(tag: string, lines: readonly Line[], settings: CurveSettings): 
     title: escapeInvisible(tag),
     at,
     series: toSeries(columns.slice(0, lines.length)),
-    behind: smoothing > 0 ? toSeries(columns.slice(lines.length)) : [],
+    raw: smoothing > 0 ? toSeries(columns.slice(lines.length)) : [],
     text: [...valueTexts(points), ...remarks(lines, hidden)].join(' '),
   };
 }

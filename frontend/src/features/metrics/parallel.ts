@@ -108,13 +108,13 @@ function numberAxis(values: readonly number[]): Scale {
   const toShare = (value: number): number => (span > 0 ? (place(value) - place(low)) / span : 0.5);
   const ticks = distinct.length <= MAX_TICKS ? distinct : evenTicks(low, high, isWide);
   return {
-    ticks: spread(ticks.map((value) => ({ text: metricText(value), share: toShare(value) }))),
+    ticks: thinned(ticks.map((value) => ({ text: metricText(value), share: toShare(value) }))),
     share: (value) => toShare(Number(value)),
   };
 }
 
 /** Leave out ticks that are too close to another; the first and the last one stay. */
-function spread(ticks: Axis['ticks']): Axis['ticks'] {
+function thinned(ticks: Axis['ticks']): Axis['ticks'] {
   const last = ticks.at(-1);
   const kept: Axis['ticks'] = [];
   for (const tick of ticks) {

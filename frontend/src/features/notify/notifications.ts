@@ -60,8 +60,8 @@ function started(
     }));
 }
 
-/** Return whether it has ended since. One that was in no snapshot before either was quick, or is
- * old and has returned to the list. */
+/** Return the jobs that have ended between the snapshots. One that is only in the second either was
+ * quick, or is old and has returned to the list. */
 function ended(
   before: readonly SomeJob[] | null,
   after: readonly SomeJob[] | null,

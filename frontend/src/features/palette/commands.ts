@@ -8,7 +8,7 @@ import type { FilesSearch } from '@/features/files/search';
 import { allowedActions } from '@/features/jobs/actions';
 import { jobStateLabel } from '@/features/jobs/labels';
 import { extensionChoices } from '@/features/sessions/extend';
-import { isUp, stateLabel } from '@/features/sessions/labels';
+import { isRunningOrSuspended, stateLabel } from '@/features/sessions/labels';
 import { translateExact } from '@/i18n/translate';
 import { escapeInvisible } from '@/lib/escapeInvisible';
 import { seesAdmin } from '@/lib/roles';
@@ -132,7 +132,7 @@ const actCommand = (
 export function sessionActions(session: Session): Command[] {
   const { id, name, state, extension } = session;
   const commands: Command[] = [];
-  if (isUp(session)) {
+  if (isRunningOrSuspended(session)) {
     const href = `/sessions/${id}/tensorboard`;
     const choices = extensionChoices(extension?.minutes ?? 0);
     commands.push(
@@ -262,7 +262,8 @@ export function matchCommands(commands: readonly Command[], text: string): Comma
     .map(({ command }) => command);
 }
 
-/** Return the words of a text that can name a job: those that no job's action has. */
+/** Return a text without the words of the commands for jobs: the rest may be a job's name. If nothing
+ * is left, return the whole text. */
 export function jobNameIn(text: string): string {
   const name = '';
   const actions = [

@@ -1,7 +1,7 @@
 import type { Session } from '@/api/types';
 import { useAction } from '@/ui/useAction';
 import { stopSession } from './actions';
-import { isUp } from './labels';
+import { isRunningOrSuspended } from './labels';
 import { StopDialog } from './StopDialog';
 import { useRestart } from './useRestart';
 
@@ -15,7 +15,7 @@ interface Props {
 export function ConfirmStop({ session, opened, onClose }: Props) {
   const [busy, run] = useAction();
   const restart = useRestart(session);
-  const started = isUp(session);
+  const started = isRunningOrSuspended(session);
   const stop = async (): Promise<void> => {
     await run(() => stopSession(session.id));
     onClose();

@@ -13,7 +13,7 @@ export function LogSection({ session }: { session: Session }) {
   const [open, setOpen] = useState(false);
   const [stream, setStream] = useState<Stream>('stderr');
   return (
-    <Fold summary={t`Log`} open={open} onTurn={setOpen}>
+    <Fold summary={t`Log`} open={open} onToggle={setOpen}>
       <p className={classes.note}>
         {t`Output of Slurm and JupyterLab.`}{' '}
         <Link to="/sessions/$id/log" params={{ id: session.id }}>

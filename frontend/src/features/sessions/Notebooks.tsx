@@ -39,7 +39,7 @@ export function Notebooks({ id }: { id: string }) {
       className={classes.notebooks}
       summary={t`Run a notebook as a job`}
       open={open}
-      onTurn={setOpen}
+      onToggle={setOpen}
     >
       <p className={classes.note}>
         {data && data.items.length > 0

@@ -13,8 +13,8 @@ import { useAnySession } from './useAnySession';
 
 /** The log of a session's job, followed while it runs. */
 export function SessionLogPage() {
-  const { id } = useParams({ from: '/member/sessions/$id/log' });
-  const { stream = 'stderr' } = useSearch({ from: '/member/sessions/$id/log' });
+  const { id } = useParams({ from: '/signed-in/sessions/$id/log' });
+  const { stream = 'stderr' } = useSearch({ from: '/signed-in/sessions/$id/log' });
   const navigate = useNavigate();
   const { session, error } = useAnySession(id);
   const choose = (value: Stream): void => {

@@ -34,7 +34,7 @@ const SshSetup = lazyPart(async () => (await import('./SshSetup')).SshSetup);
 
 /** The page of a session. */
 export function SessionPage() {
-  const { id } = useParams({ from: '/member/sessions/$id' });
+  const { id } = useParams({ from: '/signed-in/sessions/$id' });
   const { session, error, retry } = useAnySession(id);
   if (session) return <Detail key={session.id} session={session} />;
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
@@ -111,10 +111,10 @@ function useKeepsRunning(session: Session): boolean {
 
 /** The apps of a running session; loaded once the section is opened. */
 function AppsFold({ session }: { session: Session }) {
-  const { apps = false } = useSearch({ from: '/member/sessions/$id' });
+  const { apps = false } = useSearch({ from: '/signed-in/sessions/$id' });
   const [open, setOpen] = useState<boolean>(apps);
   return (
-    <Fold summary={t`Apps`} open={open} onTurn={setOpen}>
+    <Fold summary={t`Apps`} open={open} onToggle={setOpen}>
       {open && (
         <Suspense>
           <SessionApps id={session.id} />
@@ -128,7 +128,7 @@ function AppsFold({ session }: { session: Session }) {
 function SshFold({ session }: { session: Session }) {
   const [open, setOpen] = useState(false);
   return (
-    <Fold summary={t`Connect by SSH`} open={open} onTurn={setOpen}>
+    <Fold summary={t`Connect by SSH`} open={open} onToggle={setOpen}>
       {open && (
         <Suspense>
           <SshSetup id={session.id} />

@@ -25,7 +25,7 @@ function useOpenWhenRunning(session: Session | undefined): void {
 
 /** Start the session again that is being restarted, once it has ended. Returns whether it waits. */
 function useStartAgain(session: Session | undefined): boolean {
-  const { restart } = useSearch({ from: '/member/start-again/$name' });
+  const { restart } = useSearch({ from: '/signed-in/start-again/$name' });
   const navigate = useNavigate();
   const [, run] = useAction();
   const waiting = session !== undefined && session.id === restart;
@@ -53,7 +53,7 @@ function explanation(session: Session, restarting: boolean): string {
 
 /** The page of a session that is starting, or that was opened while it is not running. */
 export function StartAgainPage() {
-  const { name } = useParams({ from: '/member/start-again/$name' });
+  const { name } = useParams({ from: '/signed-in/start-again/$name' });
   const sessions = useLive((s) => s.sessions);
   const named = sessions?.filter((s) => s.name === name) ?? [];
   const session = named.find(isLive) ?? named[0];

@@ -19,7 +19,7 @@ export function StartSteps({ session }: { session: Session }) {
           className={`${classes.step} ${classes[state]}`}
           aria-current={state === 'now' ? 'step' : undefined}
         >
-          <span className={classes.mark} role="img" aria-label={SPOKEN[state]}>
+          <span className={classes.icon} role="img" aria-label={SPOKEN[state]}>
             {state === 'done' && <Icon name="check" size={16} />}
           </span>
           <span>{label}</span>

@@ -6,7 +6,7 @@ import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { stopSession } from './actions';
 import { ConfirmStop } from './ConfirmStop';
-import { isUp } from './labels';
+import { isRunningOrSuspended } from './labels';
 
 interface Props {
   session: Session;
@@ -18,7 +18,7 @@ interface Props {
 export function StopButton({ session, compact = false }: Props) {
   const [confirming, setConfirming] = useState(false);
   const [busy, run] = useAction();
-  const started = isUp(session);
+  const started = isRunningOrSuspended(session);
   return (
     <>
       <Button

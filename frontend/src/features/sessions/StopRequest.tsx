@@ -1,11 +1,11 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Session } from '@/api/types';
 import { ConfirmStop } from './ConfirmStop';
-import { isUp } from './labels';
+import { isRunningOrSuspended } from './labels';
 
 /** The question whether to stop the session, opened by a link in its JupyterLab. */
 export function StopRequest({ session }: { session: Session }) {
-  const { stop } = useSearch({ from: '/member/sessions/$id' });
+  const { stop } = useSearch({ from: '/signed-in/sessions/$id' });
   const navigate = useNavigate();
   const close = (): void =>
     void navigate({
@@ -14,5 +14,11 @@ export function StopRequest({ session }: { session: Session }) {
       search: {},
       replace: true,
     });
-  return <ConfirmStop session={session} opened={stop === true && isUp(session)} onClose={close} />;
+  return (
+    <ConfirmStop
+      session={session}
+      opened={stop === true && isRunningOrSuspended(session)}
+      onClose={close}
+    />
+  );
 }

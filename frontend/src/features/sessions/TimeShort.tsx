@@ -21,12 +21,12 @@ export function TimeShort() {
   const now = useNow();
   // The session's own page already shows it.
   const { id: currentId } = useParams({ strict: false }) as { id?: string };
-  const short = endingSoon(sessions, now).filter(
+  const ending = endingSoon(sessions, now).filter(
     ({ session, key }) => !putAway.has(key) && session.id !== currentId,
   );
   return (
     <div role="status" className={classes.list}>
-      {short.map(({ session, key, expiresAt }) => (
+      {ending.map(({ session, key, expiresAt }) => (
         <Notice key={key} tone="warning">
           <div className={classes.line}>
             <span>

@@ -31,7 +31,7 @@ export function stateLabel({ state, outcome }: Pick<Session, 'state' | 'outcome'
 }
 
 /** Return whether its work would be lost if it were stopped. */
-export const isUp = ({ state }: Pick<Session, 'state'>): boolean =>
+export const isRunningOrSuspended = ({ state }: Pick<Session, 'state'>): boolean =>
   state === 'running' || state === 'suspended';
 
 /** Return JupyterLab's address, with the session's first notebook if it has one; null while it does
@@ -44,7 +44,7 @@ export function endedUnexpectedly(session: Pick<Session, 'state' | 'outcome'>): 
   return session.state === 'ended' && stateLabel(session).tone === 'bad';
 }
 
-/** Return the reason for the end, if the portal itself gives none. */
+/** Return the reason for the end: the portal's, else one that follows from the outcome. */
 export function endReason(session: Pick<Session, 'outcome' | 'reason' | 'node'>): string {
   if (session.reason) return translate(session.reason);
   switch (session.outcome) {

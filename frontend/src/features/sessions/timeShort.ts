@@ -4,14 +4,17 @@ import { timeLeft } from '@/lib/time';
 
 type Ending = Pick<Session, 'id' | 'state' | 'expires_at'>;
 
-export interface Short<S extends Ending> {
+export interface EndingSession<S extends Ending> {
   session: S;
   expiresAt: string;
   /** changes when the session is extended */
   key: string;
 }
 
-export function endingSoon<S extends Ending>(sessions: readonly S[], nowMs: number): Short<S>[] {
+export function endingSoon<S extends Ending>(
+  sessions: readonly S[],
+  nowMs: number,
+): EndingSession<S>[] {
   return sessions.flatMap((session) => {
     const { id, state, expires_at: expiresAt } = session;
     if ((state !== 'running' && state !== 'suspended') || expiresAt === null) return [];

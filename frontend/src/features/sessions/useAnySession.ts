@@ -9,12 +9,12 @@ export function useAnySession(id: string): {
   error: Error | null;
   retry: () => void;
 } {
-  const liveSession = useSession(id);
+  const streamedSession = useSession(id);
   const loaded = useLive((s) => s.sessions !== null);
   const { data, error, refetch } = useQuery({
     ...sessionQuery(id),
-    enabled: loaded && !liveSession,
+    enabled: loaded && !streamedSession,
   });
-  const session = liveSession ?? data;
+  const session = streamedSession ?? data;
   return { session, error: session ? null : error, retry: () => void refetch() };
 }

@@ -25,7 +25,7 @@ export function StartOutlook({ values, cluster, environment, possible, onChoose 
   if (cluster.stale_since !== null)
     return (
       <p className={classes.outlook} role="status">
-        <Trans>Slurm is not responding, so the start time can't be estimated.</Trans>
+        <Trans>Slurm doesn't answer, so the start time can't be estimated.</Trans>
       </p>
     );
   const expected = outlook(values, cluster);

@@ -17,7 +17,7 @@ import { StartForm } from './StartForm';
 import classes from './StartPage.module.css';
 import { StartSkeleton } from './StartSkeleton';
 
-const route = getRouteApi('/member/start');
+const route = getRouteApi('/signed-in/start');
 
 export function StartPage() {
   const environments = useQuery(environmentsQuery);

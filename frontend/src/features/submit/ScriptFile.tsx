@@ -85,10 +85,10 @@ function useScriptFile(onScript: OnScript) {
   /** Upload into the home directory; null if that failed, or the user has left the page. */
   const upload = async (file: File): Promise<string | null> => {
     const { uploads } = await import('@/features/files/uploader');
-    uploads.ownedBy(username);
+    uploads.setOwner(username);
     const [key = 0] = uploads.add('home', '', [file]);
     setSending(true);
-    const item = await uploads.ended(key);
+    const item = await uploads.whenEnded(key);
     if (!shown.current) return null;
     setSending(false);
     if (item?.state === 'failed') setError(item.message);

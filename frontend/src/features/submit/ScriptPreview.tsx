@@ -19,7 +19,7 @@ export function ScriptPreview({ rendering, valid }: Props) {
   const { answer, failure } = rendering;
   const error = failure ?? answer?.error;
   return (
-    <Fold summary={t`Batch script`} open={open} onTurn={setOpen}>
+    <Fold summary={t`Batch script`} open={open} onToggle={setOpen}>
       {!valid && (
         <p className={classes.quiet}>
           <Trans>Shown once all fields are valid.</Trans>

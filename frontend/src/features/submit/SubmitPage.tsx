@@ -42,7 +42,7 @@ export function SubmitPage() {
     own,
     imported: isImported = false,
     ...link
-  } = useSearch({ from: '/member/jobs/new' });
+  } = useSearch({ from: '/signed-in/jobs/new' });
   const navigate = useNavigate();
   const [imported, setImported] = useState<ImportedFile | null>(null);
   const cluster = useLive((s) => s.cluster);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Cluster, ResolvedResources, Sizing } from '@/api/types';
 import { toJobValues } from './request';
-import { hasOtherShape, isSized, suggestedFields, withSuggestions } from './sizing';
+import { hasOtherShape, hasSuggestions, suggestedFields, withSuggestions } from './sizing';
 import { fieldsText, hintTexts } from './sizingTexts';
 
 const cluster = {
@@ -41,8 +41,8 @@ describe('suggestions', () => {
     const fields = suggestedFields(SIZING, base, completedWith(SIZING));
     expect(fields).toEqual({ cpus: 2, memory_gb: 4, time_limit_minutes: 45 });
     const sized = toJobValues(RESOURCES, fields, cluster);
-    expect(isSized(sized, fields)).toBe(true);
-    expect(isSized(base, fields)).toBe(false);
+    expect(hasSuggestions(sized, fields)).toBe(true);
+    expect(hasSuggestions(base, fields)).toBe(false);
   });
 
   it('omit unknown and unchanged fields', () => {

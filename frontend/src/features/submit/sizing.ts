@@ -42,7 +42,7 @@ export function suggestedFields(
   return accepted;
 }
 
-export const isSized = ({ node }: JobResourceFormValues, fields: SizedFields): boolean =>
+export const hasSuggestions = ({ node }: JobResourceFormValues, fields: SizedFields): boolean =>
   SIZED.every((field) => !(field in fields) || node[field] === fields[field]);
 
 /** Return whether GPUs or nodes differ from those of the earlier runs: usage may then, too. */

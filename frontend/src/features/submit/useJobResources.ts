@@ -16,7 +16,7 @@ import { type FormDraft, useDraftField } from '@/lib/useFormDraft';
 import { flattenValues, type JobResourceFormValues, toJobResources, toJobValues } from './request';
 import {
   hasOtherShape,
-  isSized,
+  hasSuggestions,
   type SizedFields,
   suggestedFields,
   withSuggestions,
@@ -111,7 +111,7 @@ export function useJobResources(input: JobResourcesInput): JobResourcesState {
     askAgain,
     sized: {
       fields,
-      applied: isSized(values, fields),
+      applied: hasSuggestions(values, fields),
       otherShape: hasOtherShape(values, before),
       apply: () => setChanged({ ...typed, ...fields }),
       restore: () =>

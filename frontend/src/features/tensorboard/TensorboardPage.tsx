@@ -18,7 +18,7 @@ const WAITING = {
 
 /** The page that opens a session's TensorBoard. */
 export function TensorboardPage() {
-  const { id } = useParams({ from: '/member/sessions/$id/tensorboard' });
+  const { id } = useParams({ from: '/signed-in/sessions/$id/tensorboard' });
   const name = useSession(id)?.name;
   const title = name ? t`TensorBoard of ${name}` : t`TensorBoard of this session`;
   return <StartTensorboard source={{ kind: 'sessions', id }} title={title} />;
@@ -26,8 +26,8 @@ export function TensorboardPage() {
 
 /** The page that opens a job's TensorBoard, live or ended. */
 export function JobTensorboardPage() {
-  const { id } = useParams({ from: '/member/jobs/$id/tensorboard' });
-  const { logdir } = useSearch({ from: '/member/jobs/$id/tensorboard' });
+  const { id } = useParams({ from: '/signed-in/jobs/$id/tensorboard' });
+  const { logdir } = useSearch({ from: '/signed-in/jobs/$id/tensorboard' });
   const name = useStreamedJob(id)?.name;
   const title = name ? t`TensorBoard of ${name}` : t`TensorBoard of this job`;
   return <StartTensorboard source={{ kind: 'jobs', id, logdir }} title={title} />;
@@ -35,7 +35,7 @@ export function JobTensorboardPage() {
 
 /** The page that opens a running TensorBoard by its own id: the target of links without a ticket. */
 export function RunningTensorboardPage() {
-  const { id } = useParams({ from: '/member/tensorboards/$id' });
+  const { id } = useParams({ from: '/signed-in/tensorboards/$id' });
   const { message, retry } = useRunningTensorboard(id);
   const title = t`Opening TensorBoard`;
   return (

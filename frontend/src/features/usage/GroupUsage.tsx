@@ -43,7 +43,7 @@ export function GroupUsage({ group }: { group: string }) {
           data={[
             { value: 'user', label: t`By user` },
             { value: 'account', label: t`By Slurm account` },
-            { value: 'month', label: t`By date` },
+            { value: 'period', label: t`By date` },
           ]}
         />
       </div>
@@ -65,7 +65,7 @@ export function GroupUsage({ group }: { group: string }) {
                 by={by}
                 step={span.step}
                 rows={data.items}
-                name={({ name }) => (by === 'month' ? periodText(name) : nameText(name))}
+                name={({ name }) => (by === 'period' ? periodText(name) : nameText(name))}
               />
             </>
           )}

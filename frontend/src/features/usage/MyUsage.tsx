@@ -43,7 +43,7 @@ export function MyUsage() {
           />
           <UsageTable
             key={span.step}
-            by="month"
+            by="period"
             step={span.step}
             rows={data.items}
             name={({ name }) => periodText(name)}

@@ -36,11 +36,11 @@ export function Total({ rows, asOf, from, range }: Props) {
       <span className={classes.quiet}>
         {from !== null && from > firstDay(range) ? (
           <Trans>
-            Counted until <Time at={asOf} />, from {from} on.
+            Data from {from} to <Time at={asOf} />.
           </Trans>
         ) : (
           <Trans>
-            Counted until <Time at={asOf} />.
+            Data until <Time at={asOf} />.
           </Trans>
         )}
       </span>

@@ -23,7 +23,7 @@ import { UsageTable } from './UsageTable';
 
 /** The usage by user, group, Slurm account or date, for administrators. */
 export function UsagePage() {
-  const search = useSearch({ from: '/member/admin/usage' });
+  const search = useSearch({ from: '/signed-in/admin/usage' });
   const span = spanOf(search, clock.now());
   const by = search.by ?? 'user';
   return (
@@ -64,10 +64,10 @@ function Filters({ search, span, by }: FiltersProps) {
           { value: 'user', label: t`By user` },
           { value: 'group', label: t`By group` },
           { value: 'account', label: t`By Slurm account` },
-          { value: 'month', label: t`By date` },
+          { value: 'period', label: t`By date` },
         ]}
       />
-      {by !== 'month' && (
+      {by !== 'period' && (
         <SearchField
           className={classes.find}
           label={t`Find by name`}
@@ -94,7 +94,7 @@ function Used({ span, by, text }: UsedProps) {
   if (error) return <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />;
   if (!data || (isPlaceholderData && data.by !== rowsBy(by, span.step)))
     return <ListSkeleton rows={7} />;
-  const rows = filterRows(data.items, by === 'month' ? '' : text);
+  const rows = filterRows(data.items, by === 'period' ? '' : text);
   return (
     <>
       <Total rows={rows} asOf={data.as_of} from={data.counted_from} range={span} />
@@ -135,7 +135,7 @@ function Used({ span, by, text }: UsedProps) {
 }
 
 function Name({ by, row }: { by: Grouping; row: Row }) {
-  if (by === 'month') return periodText(row.name);
+  if (by === 'period') return periodText(row.name);
   if (by === 'account') return nameText(row.name);
   if (by === 'group')
     return (

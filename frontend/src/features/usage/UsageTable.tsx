@@ -17,7 +17,7 @@ import type { Grouping } from './search';
 import { rowsBy, type Step } from './span';
 import classes from './Usage.module.css';
 
-const NAMES: Record<Exclude<Grouping, 'month'> | Step, string> = {
+const NAMES: Record<Exclude<Grouping, 'period'> | Step, string> = {
   user: t`User`,
   group: t`Group`,
   account: t`Slurm account`,

@@ -24,7 +24,7 @@ const rangeOf = ({ from, to }: Span) => ({ from, to });
 
 /** A table by time has a chart by user. */
 const chartBy = <T extends Grouping>(by: T) =>
-  (by === 'month' ? 'user' : by) as Exclude<T, 'month'>;
+  (by === 'period' ? 'user' : by) as Exclude<T, 'period'>;
 
 export const usageQuery = (span: Span, by: Grouping) => {
   const query = { ...rangeOf(span), by: rowsBy(by, span.step) };

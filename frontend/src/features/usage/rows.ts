@@ -17,9 +17,9 @@ export interface Sorting {
   descending: boolean;
 }
 
-/** Return the initial order: months by date, others by the largest usage. */
+/** Return the initial order: periods by date, others by the largest usage. */
 export function initialSorting(by: Grouping): Sorting {
-  return by === 'month'
+  return by === 'period'
     ? { column: 'name', descending: true }
     : { column: 'gpu_hours', descending: true };
 }

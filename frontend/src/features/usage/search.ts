@@ -1,9 +1,9 @@
 /** The usage page's filters, in its address. Pure. */
 
-/** The unit of a table's rows; `month` is a day in ranges that are shown by day. */
-export type Grouping = 'user' | 'group' | 'account' | 'month';
+/** The unit of a table's rows; a period is a day or a month, as the range is shown. */
+export type Grouping = 'user' | 'group' | 'account' | 'period';
 
-export const GROUPINGS: readonly Grouping[] = ['user', 'group', 'account', 'month'];
+export const GROUPINGS: readonly Grouping[] = ['user', 'group', 'account', 'period'];
 
 export interface UsageSearch {
   /** 30 days by default, unless there are months */
@@ -20,10 +20,11 @@ const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 const isMonth = (value: unknown): value is string => typeof value === 'string' && MONTH.test(value);
 
-/** Parse an address's parameters, including `person` and `group` of former versions. */
+/** Parse an address's parameters, including `person`, `group` and by `month` of former versions. */
 export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const q = search.q ?? search.person ?? search.group;
-  const by = GROUPINGS.find((one) => one === search.by);
+  const named = search.by === 'month' ? 'period' : search.by;
+  const by = GROUPINGS.find((one) => one === named);
   return {
     ...((search.range === 'year' || search.range === 'months') && { range: search.range }),
     ...(isMonth(search.from) && { from: search.from }),

@@ -44,6 +44,6 @@ export function withChoice(search: UsageSearch, choice: SpanChoice, nowMs: numbe
 /** Return the first day of a range. */
 export const firstDay = ({ from }: Range): string => (from.length === 7 ? `${from}-01` : from);
 
-/** Return how the API names the rows: by day where the range is shown by day. */
-export const rowsBy = (by: Grouping, step: Step): Exclude<Grouping, 'month'> | Step =>
-  by === 'month' ? step : by;
+/** Return the rows' unit as in the API, where a period is its length: a day or a month. */
+export const rowsBy = (by: Grouping, step: Step): Exclude<Grouping, 'period'> | Step =>
+  by === 'period' ? step : by;

@@ -49,10 +49,9 @@ describe('months', () => {
 
   it('are parsed from any address', () => {
     expect(readUsageSearch({ from: '2026-13', to: '2026-1', by: 'week' })).toEqual({});
-    expect(readUsageSearch({ from: '2026-01', by: 'month' })).toEqual({
-      from: '2026-01',
-      by: 'month',
-    });
+    const byPeriod = { from: '2026-01', by: 'period' };
+    expect(readUsageSearch(byPeriod)).toEqual(byPeriod);
+    expect(readUsageSearch({ from: '2026-01', by: 'month' })).toEqual(byPeriod);
     expect(readUsageSearch({ person: 'alice' })).toEqual({ q: 'alice' });
     expect(readUsageSearch({ group: 'vision' })).toEqual({ by: 'group', q: 'vision' });
     expect(readUsageSearch({ range: 'year', by: 'account' })).toEqual({
@@ -99,7 +98,7 @@ describe('the range of a page', () => {
   it('has a first day, and rows by its step', () => {
     expect(firstDay({ from: '2026-11', to: '2026-11' })).toBe('2026-11-01');
     expect(firstDay({ from: '2026-11-03', to: '2026-11' })).toBe('2026-11-03');
-    expect([rowsBy('month', 'day'), rowsBy('account', 'day')]).toEqual(['day', 'account']);
+    expect([rowsBy('period', 'day'), rowsBy('account', 'day')]).toEqual(['day', 'account']);
   });
 });
 
@@ -147,7 +146,7 @@ describe('rows', () => {
   it('begin with the largest usage, months with the newest', () => {
     expect(names(sortRows(ROWS, initialSorting('user')))).toBe('alice bob u10 u9');
     const months = [row('2026-09', 1), row('2026-11', 0), row('2026-10', 5)];
-    expect(names(sortRows(months, initialSorting('month')))).toBe('2026-11 2026-10 2026-09');
+    expect(names(sortRows(months, initialSorting('period')))).toBe('2026-11 2026-10 2026-09');
   });
 
   it('are sorted by the clicked heading, reversed by a second click', () => {

@@ -9,7 +9,7 @@ import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { useReauthAction } from '@/ui/useReauthAction';
-import { confirmNumber } from './actions';
+import { acceptUid } from './actions';
 import { hasChangedUid, isDeprovisioning } from './labels';
 import type { User } from './types';
 
@@ -98,7 +98,7 @@ function ChangedUid({ user }: { user: User }) {
             size="compact-sm"
             variant="default"
             loading={busy}
-            onClick={() => change(() => confirmNumber(username, uid))}
+            onClick={() => change(() => acceptUid(username, uid))}
           >
             <Trans>Accept the new UID</Trans>
           </Button>
@@ -127,17 +127,17 @@ function Progress({ user }: { user: User }) {
     <p className={classes.quiet} role="status">
       {jobsKept ? (
         <Trans>
-          All their access ended <Time at={user.deprovisioned_at} />, except for{' '}
+          The user's access ended <Time at={user.deprovisioned_at} />, except for{' '}
           <Plural
             value={jobs}
-            one="one job that is left to end by itself"
-            other="# jobs that are left to end by themselves"
+            one="one job that was not cancelled"
+            other="# jobs that were not cancelled"
           />
           .
         </Trans>
       ) : (
         <Trans>
-          All their access ended <Time at={user.deprovisioned_at} />.
+          The user's access ended <Time at={user.deprovisioned_at} />.
         </Trans>
       )}
     </p>

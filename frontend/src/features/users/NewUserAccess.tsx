@@ -64,7 +64,7 @@ function SlurmAccount({ values, set, defaults, fieldError }: Props) {
       <TextInput
         {...field}
         {...order}
-        description={t`Slurm is not responding, so the Slurm accounts aren't known.`}
+        description={t`Slurm doesn't answer, so the Slurm accounts aren't known.`}
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}

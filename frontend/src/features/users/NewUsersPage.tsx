@@ -20,7 +20,7 @@ export function NewUsersPage() {
 
 function Body() {
   const me = useMe();
-  const { import: id } = useSearch({ from: '/member/admin/new/users' });
+  const { import: id } = useSearch({ from: '/signed-in/admin/new/users' });
   if (id !== undefined) return <ImportRun key={id} id={id} />;
   return mayChange(me) ? (
     <RestartableForm>{(startOver) => <ImportForm onStartOver={startOver} />}</RestartableForm>

@@ -67,7 +67,7 @@ export function DirectoryFacts({ user }: { user: User }) {
       {user.in_directory && !user.directory_problem && <Facts facts={directoryFacts(user)} />}
       {user.directory_problem && (
         <p className={classes.quiet}>
-          <Trans>The directory can't be reached now.</Trans>
+          <Trans>The directory doesn't answer.</Trans>
         </p>
       )}
       {!user.in_directory && (

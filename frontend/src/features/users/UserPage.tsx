@@ -31,7 +31,7 @@ import { UserRole } from './UserRole';
 
 /** The page of a user, for administrators. */
 export function UserPage() {
-  const { username } = useParams({ from: '/member/admin/users/$username' });
+  const { username } = useParams({ from: '/signed-in/admin/users/$username' });
   return (
     <AdminFrame tab={username} title={<Title username={username} />}>
       {/* Reset forms when another user's page opens. */}

@@ -33,7 +33,7 @@ export function UsersPage() {
 
 /** Fetch the users that match the page's address. */
 function useUsers() {
-  const { q: text = '', state = 'all' } = useSearch({ from: '/member/admin/users' });
+  const { q: text = '', state = 'all' } = useSearch({ from: '/signed-in/admin/users' });
   const search: UsersSearch = { state, text };
   const query = useInfiniteQuery({ ...usersQuery(search), placeholderData: (before) => before });
   return { search, query };

@@ -71,8 +71,8 @@ export const deleteUser = async (
     await unwrap(api.DELETE('/api/v1/admin/users/{username}', { ...pathOf(username), body })),
   );
 
-/** Confirm that the user with this uid in the directory is the one who had the name before. */
-export const confirmNumber = async (username: string, uid: number): Promise<User> =>
+/** Accept a uid: the user who has it in the directory is the one who had the name before. */
+export const acceptUid = async (username: string, uid: number): Promise<User> =>
   updateCache(
     await unwrap(
       api.PUT('/api/v1/admin/users/{username}/number', { ...pathOf(username), body: { uid } }),

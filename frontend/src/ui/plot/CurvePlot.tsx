@@ -24,7 +24,7 @@ export interface CurvePlotProps {
   axis: CurveAxis;
   series: readonly TimeSeries[];
   /** the same lines before they were smoothed, drawn behind them; empty if they are not */
-  behind: readonly TimeSeries[];
+  raw: readonly TimeSeries[];
   unit: PlotUnit;
   logarithmic: boolean;
   heightPx: number;
@@ -58,8 +58,8 @@ function axes({ axis, unit }: CurvePlotProps): uPlot.Axis[] {
 }
 
 function options(props: CurvePlotProps): ReturnType<Drawing['options']> {
-  const { axis, series, behind, unit, logarithmic, heightPx, syncKey } = props;
-  const lines = [...behind, ...series];
+  const { axis, series, raw, unit, logarithmic, heightPx, syncKey } = props;
+  const lines = [...raw, ...series];
   const colors = lineColors(lines);
   return {
     height: heightPx,
@@ -85,7 +85,7 @@ function options(props: CurvePlotProps): ReturnType<Drawing['options']> {
       { label: axis.label, value: (_plot, at) => (at === null ? '' : axis.text(at)) },
       ...lines.map((line, index) => ({
         ...lineOptions(line, index, colors[index] ?? '', unit),
-        ...(index < behind.length && { alpha: BEHIND, class: 'behind' }),
+        ...(index < raw.length && { alpha: BEHIND, class: 'raw' }),
       })),
     ],
   };
@@ -93,13 +93,13 @@ function options(props: CurvePlotProps): ReturnType<Drawing['options']> {
 
 /** The canvas of a chart of curves; a separate module, because it includes uPlot. */
 export function CurvePlot(props: CurvePlotProps) {
-  const { at, axis, series, behind, unit, logarithmic, heightPx, syncKey } = props;
+  const { at, axis, series, raw, unit, logarithmic, heightPx, syncKey } = props;
   const drawing = useMemo<Drawing>(
     () => ({
-      data: [[...at], ...[...behind, ...series].map((line) => [...line.values])],
-      options: () => options({ at, axis, series, behind, unit, logarithmic, heightPx, syncKey }),
+      data: [[...at], ...[...raw, ...series].map((line) => [...line.values])],
+      options: () => options({ at, axis, series, raw, unit, logarithmic, heightPx, syncKey }),
     }),
-    [at, axis, series, behind, unit, logarithmic, heightPx, syncKey],
+    [at, axis, series, raw, unit, logarithmic, heightPx, syncKey],
   );
   return <div ref={usePlot(drawing)} className={classes.plot} aria-hidden="true" />;
 }

@@ -17,13 +17,14 @@ function around<T>(list: readonly T[], nth: number, otherwise: T): T {
   return list[nth % list.length] ?? otherwise;
 }
 
-const turn = (mark: number): number => Math.floor(mark / COLORS.length);
+/** Return how often the colors have repeated before this mark. */
+const cycle = (mark: number): number => Math.floor(mark / COLORS.length);
 
 /** Return the name of the CSS variable with the mark's color. */
 export const markColor = (mark: number): string => around(COLORS, mark, '--busy');
 
 /** Return the mark's dashes for a canvas: lengths of dashes and gaps in pixels. */
-export const markDash = (mark: number): number[] => around(DASHES, turn(mark), []);
+export const markDash = (mark: number): number[] => around(DASHES, cycle(mark), []);
 
 interface Stroke {
   borderTopStyle: (typeof STYLES)[number];
@@ -31,13 +32,13 @@ interface Stroke {
 }
 
 export const markBorder = (mark: number): Stroke => ({
-  borderTopStyle: around(STYLES, turn(mark), 'solid'),
+  borderTopStyle: around(STYLES, cycle(mark), 'solid'),
   borderTopColor: `var(${markColor(mark)})`,
 });
 
 /** Return the stripes of the mark's bars; undefined if they are solid. */
 export const markStripes = (mark: number): { length: number; period: number } | undefined =>
-  around(STRIPES, turn(mark), undefined);
+  around(STRIPES, cycle(mark), undefined);
 
 /** Return a bar's background with the dashes of the mark's line. */
 export function markFill(mark: number): string {

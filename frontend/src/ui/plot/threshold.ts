@@ -14,8 +14,8 @@ export function strokeNear(
   threshold: Threshold,
 ): CanvasGradient | string {
   const { top, height } = plot.bbox;
-  const turn = plot.valToPos(threshold.value * NEAR_THRESHOLD, 'y', true);
-  const share = (turn - top) / height;
+  const boundary = plot.valToPos(threshold.value * NEAR_THRESHOLD, 'y', true);
+  const share = (boundary - top) / height;
   if (!Number.isFinite(share) || share <= 0) return color;
   const gradient = plot.ctx.createLinearGradient(0, top, 0, top + height);
   const stop = Math.min(1, share);
