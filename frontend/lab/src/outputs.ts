@@ -48,7 +48,7 @@ export class OutputFollower {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #dueMs = Number.POSITIVE_INFINITY;
   #requesting = false;
-  /** Whether messages about cells that this page runs were lost: those cells follow the server. */
+  /** Messages about cells that this page runs were lost, so they follow the server. */
   #ownFollowServer = false;
   /** The session's server keeps no outputs: it was started by an earlier version. */
   #absent = false;
