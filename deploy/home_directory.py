@@ -73,7 +73,7 @@ class HomeDirectory:
 
 
 def home_of(site: HomeFolders, username: str, uid: str, gid: str, home: str) -> HomeDirectory:
-    """Validate the arguments. Raises Refused for what cannot be a user's home directory here."""
+    """Validate the arguments. Raises HomeRefused for what cannot be a user's home directory here."""
     if not USERNAME.fullmatch(username):
         raise HomeRefused("This username is not valid.")
     if not NUMBER.fullmatch(uid) or int(uid) < site.min_uid or not NUMBER.fullmatch(gid):
@@ -138,7 +138,7 @@ TASKS: dict[str, Callable[[HomeDirectory], str]] = {
 
 
 def _exists(home: HomeDirectory) -> bool:
-    """Return whether the user has one. Raises Refused for anything else of that name."""
+    """Return whether the user has one. Raises HomeRefused for anything else of that name."""
     try:
         status = home.path.lstat()
     except FileNotFoundError:
@@ -176,7 +176,7 @@ def _remove(folder: Path) -> None:
 
 
 def site_of(file: Path) -> HomeFolders:
-    """Read the configuration. Raises Refused if users other than root could have written it."""
+    """Read the configuration. Raises HomeRefused if users other than root could have written it."""
     opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(opened, encoding="utf-8") as text:
         status = os.fstat(text.fileno())

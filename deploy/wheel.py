@@ -39,7 +39,7 @@ class BuildMissing(Exception):
 
 
 def stage(checkout: Path, folder: Path) -> None:
-    """Copy the sources into `folder`. Raises NotBuilt."""
+    """Copy the sources into `folder`. Raises BuildMissing."""
     for target, file in BUILT.items():
         if not (checkout / PARTS[target] / file).is_file():
             raise BuildMissing(
@@ -55,7 +55,7 @@ def stage(checkout: Path, folder: Path) -> None:
 def build(out: Path, checkout: Path = CHECKOUT) -> Path:
     """Build the portal's wheel and return its path; `out` then contains no other one of it.
 
-    Raises NotBuilt, CalledProcessError.
+    Raises BuildMissing, CalledProcessError.
     """
     with tempfile.TemporaryDirectory(prefix="portal-wheel-") as folder:
         source = Path(folder) / "source"

@@ -47,7 +47,7 @@ class QueryTooLarge(Unreachable):
 
 
 class Rejected(SlurmError):
-    """Slurm refused. `code` is stable (see reasons.py); `suggestion`, if any, is what to do."""
+    """Slurm refused. `code` is stable (see slurm/reasons/); `suggestion`, if any, is what to do."""
 
     def __init__(
         self, code: str, message: str, suggestion: str | None = None, stderr: str = ""

@@ -61,19 +61,22 @@ class PortalResponse:
 
 @dataclass(frozen=True)
 class PortalClient:
-    """Portal client of one node program. `kind` is "sessions", "tensorboards" or "jobs"."""
+    """Portal client of one node program.
+
+    `kind` is "sessions", "tensorboards" or "jobs"; `resource_id` is the id of one of them.
+    """
 
     portal_url: str
     kind: str
-    uuid: str
+    resource_id: str
     secret: str = field(repr=False)
     give_up_s: float = GIVE_UP_S
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
     ca: str | None = field(default=None, repr=False)
     """CA of the portal's certificate (PEM); None: one that the node trusts anyway."""
     run_id: str | None = None
-    """Id of this run of the program, a part of each body; for kinds whose `uuid` and secret are
-    those of several runs.
+    """Id of this run of the program, a part of each body; for kinds whose `resource_id` and secret
+    are those of several runs.
     """
 
     def hello(
@@ -186,7 +189,7 @@ class PortalClient:
         self, method: str, action: str, body: dict[str, Any] | None, timeout_s: float
     ) -> PortalResponse:
         url = urlsplit(self.portal_url)
-        path = f"{url.path.rstrip('/')}/node/{self.kind}/{self.uuid}/{action}"
+        path = f"{url.path.rstrip('/')}/node/{self.kind}/{self.resource_id}/{action}"
         headers = {"Authorization": f"Bearer {self.secret}", "Content-Type": "application/json"}
         connection = self._connect(url.scheme, url.netloc, timeout_s)
         try:
