@@ -18,7 +18,9 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
                        if it exists with another owner; JUPYTER_RUNTIME_DIR, with the kernels'
                        sockets. Kernelspecs contain its path (`node_dir`), so it must not differ.
                        Its random part keeps other users from creating the folder first: Slurm
-                       shows them the uuid
+                       shows them the uuid. It has nothing to do with `runtime_dir`, the
+                       virtualenv on the nodes; the key keeps its name because jobs of an older
+                       version may still be queued with it
   kernelspecs          {kernel name: kernel.json as an object}, the default kernel first; to be
                        written as kernels/{kernel name}/kernel.json in the node-local folder
   default_kernel       the kernel of the session's environment

@@ -57,11 +57,11 @@ LIMITS = {
     "body_timeout": 10,
     "idle_connection_timeout": 30,
 }
-"""Of requests, which come before any check of a grant, and whose memory is the job's."""
+"""Limits of each request. They apply before its grant is checked, and save the job's memory."""
 
 
 def main(arguments: list[str]) -> int:
-    """Serve SSH to the end; the exit status appears in Slurm's accounting of the step."""
+    """Serve SSH until it is no longer needed; the exit status appears in Slurm's accounting."""
     node_setup.log_to_stderr()
     path = Path(arguments[0])
     try:
@@ -109,8 +109,8 @@ async def _run(portal: PortalClient, config: dict[str, Any]) -> None:
     try:
         with node_setup.bind(portal.portal_url, os.environ.get("SLURMD_NODENAME")) as listener:
             is_tls = await _serve(portal, listener, connections, wants_tls=bool(config.get("tls")))
-            presence = Presence(portal, listener.getsockname()[1], is_tls)
-            await presence.keep(connections, stop)
+            reporter = AddressReporter(portal, listener.getsockname()[1], is_tls)
+            await reporter.run(connections, stop)
             await asyncio.to_thread(portal.report, "exiting", "SSH is not in use")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -144,15 +144,15 @@ async def _serve(
 
 
 @dataclass(frozen=True)
-class Presence:
-    """The program's presence at the portal, which keeps its address in memory only."""
+class AddressReporter:
+    """Reports the program's address to the portal, which keeps it in memory only."""
 
     portal: PortalClient
     port: int
     is_tls: bool
     clock: Callable[[], float] = time.monotonic
 
-    async def keep(
+    async def run(
         self,
         connections: SshConnections,
         stop: asyncio.Event,
@@ -164,12 +164,13 @@ class Presence:
         the portal has been out of reach for too long. `wait` is for tests.
         """
         used = answered = self.clock()
-        opened = connections.opened
+        opened_count = connections.opened_count
         while not stop.is_set():
             status = await asyncio.to_thread(self._report)
             now = self.clock()
-            if connections.count or connections.opened > opened:  # short ones between two reports
-                used, opened = now, connections.opened
+            # the number of all so far: there may be short ones between two reports
+            if connections.count or connections.opened_count > opened_count:
+                used, opened_count = now, connections.opened_count
             answered = answered if status is None else now
             if status is not None and 400 <= status < 500 and status not in {409, 429}:
                 log.info("the portal has ended SSH in this job: status %d", status)

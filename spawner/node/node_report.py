@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from spawner.sources import hash_package
+from spawner.package_hash import hash_package
 
 MARK = "portal-check: "
 REQUEST_S = 10.0

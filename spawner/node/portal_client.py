@@ -73,10 +73,10 @@ class PortalClient:
     give_up_s: float = GIVE_UP_S
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
     ca: str | None = field(default=None, repr=False)
-    """CA of the portal's certificate (PEM); None: one that the node trusts anyway."""
+    """CA (PEM) that issued the portal's certificate; None if it is in the node's trust store."""
     run_id: str | None = None
-    """Id of this run of the program, a part of each body; for kinds whose `resource_id` and secret
-    are those of several runs.
+    """Id of this run of the program, sent in each body, where several runs share a `resource_id`
+    and secret.
     """
 
     def hello(
@@ -109,13 +109,14 @@ class PortalClient:
         """
         return self._repeat_until_accepted("GET", f"server?wait_s={WAIT_S}", None, WAIT_S).body
 
-    def while_wanted(
+    def wait_until_unwanted(
         self, action: str = "wanted", is_over: Callable[[], bool] = lambda: False
     ) -> None:
-        """Wait until the portal no longer wants this program, or what `action` names.
+        """Wait until the portal answers that this program should end.
 
-        Return also if the portal no longer accepts its secret, has been out of reach for too long,
-        or `is_over`. For a program or a connection that no other process ends.
+        `action` is the address to ask: another than "wanted" asks for a part of the program, such
+        as the SSH connections of a token. Return also if the portal no longer accepts the secret,
+        has been out of reach for too long, or if `is_over`.
         """
         pauses = _pauses()
         deadline = time.monotonic() + self.give_up_s

@@ -160,7 +160,7 @@ def _end_when_unwanted(portal: PortalClient, child: int) -> None:
 
     A step of a running job has no other signal.
     """
-    portal.while_wanted()
+    portal.wait_until_unwanted()
     with contextlib.suppress(ProcessLookupError):
         os.kill(child, signal.SIGTERM)
 

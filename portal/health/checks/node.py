@@ -22,7 +22,7 @@ from spawner.launcher.folders import JOBS_FOLDER
 from spawner.launcher.pool import LauncherPool
 from spawner.slurm.client import Slurm
 from spawner.slurm.model import JobInfo, JobPhase, JobSpec, Outcome, Resources
-from spawner.sources import hash_package
+from spawner.package_hash import hash_package
 
 MARK = "portal-check: "
 JOB_S = 120.0

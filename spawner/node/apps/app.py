@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spawner.node.apps.declared import AppInput, DeclaredApp, Launch
-from spawner.node.apps.runner import GRACE_S, NOT_FOUND, NOT_PRIVATE, RunnerOrder
+from spawner.node.apps.runner import GRACE_S, NOT_FOUND, NOT_PRIVATE, RunnerRequest
 from spawner.tasks import end_all
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class AppState(StrEnum):
 
 
 @dataclass
-class RunningApp:
+class StartedApp:
     """An app that was started, also after its end, for its log."""
 
     declared: DeclaredApp
@@ -66,7 +66,7 @@ class RunningApp:
     _client: aiohttp.ClientSession | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def start(self, after: RunningApp | None = None) -> None:
+    def start(self, after: StartedApp | None = None) -> None:
         """Start it, in the background, once the app whose place it takes has ended."""
         self._task = asyncio.create_task(self._run(after))
 
@@ -107,7 +107,8 @@ class RunningApp:
     def is_used(self) -> bool:
         """Return whether it has connections or had one recently, if that counts as activity."""
         recent = time.monotonic() - self._used_at < RECENT_S
-        return self.declared.active and self.is_alive and (self._connections > 0 or recent)
+        is_used = self._connections > 0 or recent
+        return self.declared.counts_as_activity and self.is_alive and is_used
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[None]:
@@ -127,7 +128,7 @@ class RunningApp:
         await asyncio.wait({self._task})
         return is_first
 
-    async def _run(self, after: RunningApp | None) -> None:
+    async def _run(self, after: StartedApp | None) -> None:
         """Run the app to its end; every error ends as its state and problem."""
         try:
             if after is not None:
@@ -168,7 +169,7 @@ class RunningApp:
             await _end(runner, ended)
 
     async def _start_runner(self) -> asyncio.subprocess.Process:
-        order = RunnerOrder(
+        request = RunnerRequest(
             parent=os.getpid(),
             argv=self.launch.argv,
             folder=self.launch.folder,
@@ -183,7 +184,7 @@ class RunningApp:
             start_new_session=True,
         )
         assert runner.stdin  # noqa: S101 - a pipe
-        runner.stdin.write(order.to_json())
+        runner.stdin.write(request.to_json())
         runner.stdin.close()
         return runner
 
@@ -200,7 +201,8 @@ class RunningApp:
     async def _answers(self) -> bool:
         import aiohttp  # noqa: PLC0415 - as above
 
-        path = self.declared.ready if self.declared.stripped else self.base + self.declared.ready
+        prefix = "" if self.declared.strips_prefix else self.base
+        path = prefix + self.declared.ready
         timeout = aiohttp.ClientTimeout(total=ANSWER_S)
         try:
             async with self.client.get(

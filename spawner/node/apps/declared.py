@@ -19,6 +19,9 @@ _FIELD = re.compile(r"\{([a-z]+)\}")
 PORT_VARIABLE = "PORT"
 BASE_VARIABLE = "PORTAL_APP_BASE"
 """Variables that each app gets: its port, and its address below the host."""
+FIELD_NAMES = {"stripped": "strips_prefix", "active": "counts_as_activity"}
+"""Keys of config.json whose field is called otherwise. The keys must not change: a session of
+another version may still be queued."""
 MIN_PORT = 1024
 MAX_TEXT = 4000
 
@@ -62,12 +65,12 @@ class DeclaredApp:
     command: list[str]
     port: int | None
     description: str = ""
-    stripped: bool = True
+    strips_prefix: bool = True
     ready: str = "/"
     timeout_s: int = 60
     input: str | None = None
     extensions: list[str] = field(default_factory=list)
-    active: bool = True
+    counts_as_activity: bool = True
     hint: str | None = None
     env: dict[str, str] = field(default_factory=dict)
 
@@ -75,7 +78,8 @@ class DeclaredApp:
     def parse(cls, name: str, fields: Mapping[str, Any]) -> DeclaredApp:
         """Return the app; fields of another version of the portal are ignored."""
         known = {one.name for one in dataclass_fields(cls)} - {"name"}
-        return cls(name, **{key: value for key, value in fields.items() if key in known})
+        named = {FIELD_NAMES.get(key, key): value for key, value in fields.items()}
+        return cls(name, **{key: value for key, value in named.items() if key in known})
 
 
 @dataclass(frozen=True)

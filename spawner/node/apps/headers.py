@@ -88,17 +88,19 @@ def _passes_to_app(name: str) -> bool:
     )
 
 
-def to_browser(headers: Pairs, base: str, host: str, *, stripped: bool) -> Headers:
+def to_browser(headers: Pairs, base: str, host: str, *, strips_prefix: bool) -> Headers:
     """Return the headers of an app's answer as the browser gets them. Raises ForeignRedirect.
 
     `base` is the app's path without a final slash, `host` the one of the request. The app can't
-    replace a cookie of the session's server, and opens its pages to no other origin.
+    replace a cookie of the session's server, and opens its pages to no other origin. An app with
+    `strips_prefix` gets paths without `base`.
     """
     passing: Headers = [FRAMES]
     for name, value in headers:
         lower = name.lower()
         if lower == "location":
-            passing.append((name, confine_location(value, base, host, stripped=stripped)))
+            location = confine_location(value, base, host, strips_prefix=strips_prefix)
+            passing.append((name, location))
         elif lower == "set-cookie":
             if not _OF_SESSION.match(value):
                 passing.append((name, confine_cookie(value, base)))
@@ -123,7 +125,7 @@ def _is_of_websocket(name: str) -> bool:
     return name in _OF_WEBSOCKET or name.startswith(_WEBSOCKET_PREFIX)
 
 
-def confine_location(location: str, base: str, host: str, *, stripped: bool) -> str:
+def confine_location(location: str, base: str, host: str, *, strips_prefix: bool) -> str:
     """Return a redirect within this host: below the app's path, if the app doesn't know that.
 
     Raises ForeignRedirect for another host.
@@ -143,7 +145,7 @@ def confine_location(location: str, base: str, host: str, *, stripped: bool) -> 
     path = parts._replace(scheme="", netloc="").geturl()
     if parts.netloc or path.startswith("/"):
         path = f"/{path.lstrip('/')}"  # two slashes would begin with a host
-    if stripped and path.startswith("/") and not is_below(parts.path, base):
+    if strips_prefix and path.startswith("/") and not is_below(parts.path, base):
         path = base + path
     return path
 

@@ -1,4 +1,5 @@
-"""Process that runs one app: `python -I -m spawner.node.apps.runner`, with RunnerOrder on stdin.
+"""Process that runs one app: `python -I -m spawner.node.apps.runner`, with a RunnerRequest on
+stdin.
 
 It starts the app, keeps the end of its output, and ends with it. An app that listens on a port gets
 a network of its own, in which only this process and its children can connect; this process then
@@ -40,7 +41,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
-class RunnerOrder:
+class RunnerRequest:
     """What to run. `parent` is the process with which this one ends.
 
     With `port`, the app listens there in a network of its own, and this process on `socket`; else
@@ -60,34 +61,34 @@ class RunnerOrder:
 
 def main() -> int:
     """Run the app to its end; return its exit status as a shell does."""
-    order = RunnerOrder(**json.load(sys.stdin))
+    request = RunnerRequest(**json.load(sys.stdin))
     logging.disable(logging.WARNING)  # attempts to connect before the app listens
-    namespace.die_with(order.parent)
-    log = OutputLog(Path(order.log))
+    namespace.die_with(request.parent)
+    log = OutputLog(Path(request.log))
     with contextlib.closing(log):
         connection = outward.OutwardConnection()
-        if order.port is not None:
+        if request.port is not None:
             try:
                 connection = outward.enter_connected_network()
             except OSError as error:
                 log.write(f"portal: the app can't have a network of its own: {error}\n".encode())
                 return NOT_PRIVATE
-            namespace.die_with(order.parent)
+            namespace.die_with(request.parent)
         if connection.problem:
             log.write(f"portal: {connection.problem}\n".encode())
         elif connection.pid is not None:
             try:
-                outward.forward_names(Path(order.log).parent)
+                outward.use_forwarding_resolver(Path(request.log).parent)
             except OSError as error:
                 log.write(f"portal: it may not find hosts by name: {error}\n".encode())
         _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         try:
-            return asyncio.run(_run(order, log))
+            return asyncio.run(_run(request, log))
         finally:
             _kill_children(connection.pid)
 
 
-async def _run(order: RunnerOrder, log: OutputLog) -> int:
+async def _run(request: RunnerRequest, log: OutputLog) -> int:
     """Run the app, with the relay beside it, until it ends or this process is terminated."""
     ending = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ending.set)
@@ -95,8 +96,8 @@ async def _run(order: RunnerOrder, log: OutputLog) -> int:
     output, theirs = os.pipe()  # asyncio's own pipe would delay the end until all children close it
     try:
         app = await asyncio.create_subprocess_exec(
-            *order.argv,
-            cwd=order.folder,
+            *request.argv,
+            cwd=request.folder,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=theirs,
             stderr=theirs,
@@ -104,7 +105,7 @@ async def _run(order: RunnerOrder, log: OutputLog) -> int:
             preexec_fn=lambda: namespace.die_with(own),
         )
     except OSError as error:
-        log.write(f"portal: {order.argv[0]} can't be run: {error.strerror}\n".encode())
+        log.write(f"portal: {request.argv[0]} can't be run: {error.strerror}\n".encode())
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_STARTED
     finally:
         os.close(theirs)
@@ -112,9 +113,9 @@ async def _run(order: RunnerOrder, log: OutputLog) -> int:
     ended = asyncio.create_task(app.wait())
     terminated = asyncio.create_task(ending.wait())
     others: list[asyncio.Task[Any]] = [terminated]
-    if order.port is not None:
-        listener = _listen(order.socket)
-        others.append(asyncio.create_task(relay.serve(listener, None, order.port)))
+    if request.port is not None:
+        listener = _listen(request.socket)
+        others.append(asyncio.create_task(relay.serve(listener, None, request.port)))
     await asyncio.wait({ended, terminated}, return_when=asyncio.FIRST_COMPLETED)
     if not ended.done():
         await _terminate(app, ended)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from spawner.node.apps.app import RUNNER, AppState, RunningApp, socket_of
+from spawner.node.apps.app import RUNNER, AppState, StartedApp, socket_of
 from spawner.node.apps.declared import (
     AppInput,
     AppRefusal,
@@ -42,9 +42,9 @@ class SessionApps:
         self._config = config
         self._folder = folder
         self._environ = dict(environ)
-        self._started: dict[str, RunningApp] = {}
+        self._started: dict[str, StartedApp] = {}
 
-    def find(self, name: str) -> RunningApp | None:
+    def find(self, name: str) -> StartedApp | None:
         """Return the app's last start."""
         return self._started.get(name)
 
@@ -109,7 +109,7 @@ class SessionApps:
         self._begin(declared, before.given)
 
     def _begin(self, declared: DeclaredApp, given: AppInput) -> None:
-        """Start an app in the place of its last start, which is stopped only if nothing is wrong.
+        """Start an app; its last start is stopped first, but only if the input is valid.
 
         Raises AppRefusal.
         """
@@ -120,7 +120,7 @@ class SessionApps:
         launch = prepare_launch(
             self._config, declared, given, folder, socket_of(folder), self._environ
         )
-        app = RunningApp(declared, given, launch, folder, self._config.base_of(name), self._runner)
+        app = StartedApp(declared, given, launch, folder, self._config.base_of(name), self._runner)
         before = self._started.get(name)
         self._started[name] = app
         app.start(after=before)

@@ -1,4 +1,4 @@
-"""Addresses of apps at the session's server: `…/app/NAME/…`.
+"""Proxy for the apps of a session: requests and websockets below `…/app/NAME/`.
 
 AppProxy needs a login of the session's owner, which its subclass checks. Requests, answers and the
 bytes of websockets are streamed.
@@ -16,8 +16,8 @@ from tornado import httputil
 from tornado.iostream import IOStream, StreamClosedError
 from tornado.web import RequestHandler, authenticated, stream_request_body
 
-from spawner.node.apps import headers as rules
-from spawner.node.apps.app import AppState, RunningApp
+from spawner.node.apps import headers as app_headers
+from spawner.node.apps.app import AppState, StartedApp
 from spawner.node.apps.headers import ForeignRedirect, Headers
 from spawner.node.apps.session_apps import SessionApps
 from spawner.node.jupyter.app_control import APPS_SETTING
@@ -47,7 +47,8 @@ class AppProxy(RequestHandler):
     """Any method: one request to an app, or a websocket."""
 
     _relaying: asyncio.Task[None] | None = None
-    _instead: Callable[[], object] | None = None
+    _own_answer: Callable[[], object] | None = None
+    """Answers the request in place of the app."""
 
     def set_default_headers(self) -> None:
         """Set none: the answer has the app's."""
@@ -59,8 +60,8 @@ class AppProxy(RequestHandler):
     async def prepare(self) -> None:
         """Admit the request, and start to pass it on; its body arrives afterwards."""
         method = self.request.method or ""
-        if not rules.is_own_request(method, self.request.headers):
-            self._instead = partial(self._refuse, 403, FOREIGN_PAGE)
+        if not app_headers.is_own_request(method, self.request.headers):
+            self._own_answer = partial(self._refuse, 403, FOREIGN_PAGE)
             return
         if (prepared := super().prepare()) is not None:
             await prepared
@@ -69,9 +70,9 @@ class AppProxy(RequestHandler):
         if self.current_user:
             self._pass_on()
         elif method in {"GET", "HEAD"}:
-            self._instead = self._log_in
+            self._own_answer = self._log_in
         else:
-            self._instead = partial(self._refuse, 403, NO_LOGIN)
+            self._own_answer = partial(self._refuse, 403, NO_LOGIN)
 
     @authenticated
     def _log_in(self) -> None:
@@ -83,12 +84,12 @@ class AppProxy(RequestHandler):
         app = apps.find(str(self.path_args[0]))
         if app is None or app.state is not AppState.RUNNING:
             starting = app is not None and app.state is AppState.STARTING
-            self._instead = partial(self._refuse, 503, STARTING if starting else NOT_RUNNING)
+            self._own_answer = partial(self._refuse, 503, STARTING if starting else NOT_RUNNING)
         elif app.is_full:
-            self._instead = partial(self._refuse, 503, FULL)
+            self._own_answer = partial(self._refuse, 503, FULL)
         elif self.request.path == app.base:
             query = f"?{self.request.query}" if self.request.query else ""
-            self._instead = partial(self.redirect, f"{app.base}/{query}", status=308)
+            self._own_answer = partial(self.redirect, f"{app.base}/{query}", status=308)
         else:
             self._body: asyncio.Queue[bytes | None] = asyncio.Queue(1)
             self._relaying = asyncio.create_task(self._relay(app))
@@ -109,8 +110,8 @@ class AppProxy(RequestHandler):
 
         Other answers wait for that end, too: a client that still sends might not read them.
         """
-        if self._instead is not None:
-            self._instead()
+        if self._own_answer is not None:
+            self._own_answer()
         elif self._relaying is not None:
             await self._put(None)
             await asyncio.wait({self._relaying})
@@ -125,7 +126,7 @@ class AppProxy(RequestHandler):
         if self._relaying is not None:
             self._relaying.cancel()
 
-    async def _relay(self, app: RunningApp) -> None:
+    async def _relay(self, app: StartedApp) -> None:
         import aiohttp  # noqa: PLC0415 - takes a while; app.py has imported it
 
         with app.connection():
@@ -140,16 +141,16 @@ class AppProxy(RequestHandler):
                 log.info("an app sent no valid answer: %s", str(error)[:200])
                 self._break_off()
 
-    def _target(self, app: RunningApp) -> str:
+    def _target(self, app: StartedApp) -> str:
         """Return the path and the query that the app gets, as the browser encoded them."""
         target = self.request.uri or ""
-        return target.removeprefix(app.base) if app.declared.stripped else target
+        return target.removeprefix(app.base) if app.declared.strips_prefix else target
 
-    def _request_headers(self, app: RunningApp) -> Headers:
-        prefix = app.base if app.declared.stripped else None
-        return rules.to_app(self.request.headers.get_all(), prefix)
+    def _request_headers(self, app: StartedApp) -> Headers:
+        prefix = app.base if app.declared.strips_prefix else None
+        return app_headers.to_app(self.request.headers.get_all(), prefix)
 
-    async def _relay_request(self, app: RunningApp) -> None:
+    async def _relay_request(self, app: StartedApp) -> None:
         import aiohttp  # noqa: PLC0415 - as above
         from yarl import URL  # noqa: PLC0415 - as above
 
@@ -170,10 +171,11 @@ class AppProxy(RequestHandler):
                 self.write(chunk)
                 await self.flush()
 
-    def _begin_answer(self, app: RunningApp, status: int, given: Headers) -> None:
+    def _begin_answer(self, app: StartedApp, status: int, given: Headers) -> None:
         """Set the status and the headers of the app's answer, and no others."""
         host = self.request.headers.get("Host", "")
-        passing = rules.to_browser(given, app.base, host, stripped=app.declared.stripped)
+        strips = app.declared.strips_prefix
+        passing = app_headers.to_browser(given, app.base, host, strips_prefix=strips)
         if status < 200:
             raise ValueError(f"status {status} without a request for it")
         self.clear()
@@ -187,7 +189,7 @@ class AppProxy(RequestHandler):
         while (piece := await self._body.get()) is not None:
             yield piece
 
-    async def _relay_websocket(self, app: RunningApp) -> None:
+    async def _relay_websocket(self, app: StartedApp) -> None:
         """Have the app answer the handshake, then pass on the bytes of both sides."""
         async with asyncio.timeout(CONNECT_S):
             reader, writer = await asyncio.open_unix_connection(app.socket, limit=HEAD_BYTES)
@@ -201,7 +203,7 @@ class AppProxy(RequestHandler):
                 return
             stream = self.detach()
             try:
-                accepted = rules.to_websocket(given)
+                accepted = app_headers.to_websocket(given)
                 await stream.write(_render_head("HTTP/1.1 101 Switching Protocols", accepted))
                 await _relay_bytes(stream, reader, writer)
             finally:

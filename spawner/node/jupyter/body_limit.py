@@ -22,12 +22,15 @@ from tornado.httputil import (
 )
 from tornado.web import Application, decode_signed_value
 
-STRANGERS_BYTES = 64 * 1024
-"""Also for the portal's own requests, whose signature covers the body."""
+ANONYMOUS_BODY_BYTES = 64 * 1024
+"""Limit without a login: also for the portal's own requests, whose signature covers the body."""
 
 
-class LoginFirst(HTTPServerConnectionDelegate):
-    """Passes connections to an application, whose login is the signed cookie `cookie_name()`."""
+class AnonymousBodyLimit(HTTPServerConnectionDelegate):
+    """Passes connections to an application, and limits the bodies of requests without a login.
+
+    The login is the signed cookie `cookie_name()`.
+    """
 
     def __init__(self, app: Application, cookie_name: Callable[[], str]) -> None:
         self._app = app
@@ -66,7 +69,7 @@ class _Message(HTTPMessageDelegate):
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> Awaitable[None] | None:
         if not self._has_login(headers):
-            self._connection.set_max_body_size(STRANGERS_BYTES)
+            self._connection.set_max_body_size(ANONYMOUS_BODY_BYTES)
         return self._message.headers_received(start_line, headers)
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:

@@ -22,27 +22,28 @@ SHORT_S = 60.0
 
 
 @dataclass(frozen=True)
-class Kernels:
-    """Snapshot of the session's kernels.
+class ActivitySnapshot:
+    """Snapshot of the activity of the session's kernels.
 
-    `marks` changes with any activity of a kernel, even if it ended before the snapshot.
+    `last_activities` are pairs of a kernel's id and the time of its last activity. They change with
+    any activity, even if it ended before the snapshot.
     """
 
     busy: bool = False
-    marks: frozenset[tuple[str, str]] = frozenset()
+    last_activities: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def of(cls, listed: list[dict[str, Any]]) -> Kernels:
+    def of(cls, listed: list[dict[str, Any]]) -> ActivitySnapshot:
         """Build from Jupyter Server's list of kernels."""
         return cls(
             busy=any(kernel.get("execution_state") == "busy" for kernel in listed),
-            marks=frozenset((str(k["id"]), str(k.get("last_activity"))) for k in listed),
+            last_activities=frozenset((str(k["id"]), str(k.get("last_activity"))) for k in listed),
         )
 
 
-def nothing_runs(use: Use, kernels: Kernels, before: Kernels) -> bool:
+def nothing_runs(use: Use, kernels: ActivitySnapshot, before: ActivitySnapshot) -> bool:
     """Return whether nothing ran between two snapshots of the kernels; `use` covers that time."""
-    if kernels.busy or kernels.marks != before.marks:
+    if kernels.busy or kernels.last_activities != before.last_activities:
         return False
     if use.cpus is None or use.cpus >= BUSY_CPUS:
         return False
@@ -60,9 +61,9 @@ class IdleTime:
     kept: bool = False
     _since: float | None = None
     _looked_at: float = float("-inf")
-    _kernels: Kernels = Kernels()
+    _kernels: ActivitySnapshot = ActivitySnapshot()
 
-    def add_measurement(self, measured_at: float, use: Use, kernels: Kernels) -> bool:
+    def add_measurement(self, measured_at: float, use: Use, kernels: ActivitySnapshot) -> bool:
         """Add a measurement; return whether an idle time that was not short has just ended."""
         quiet = (
             nothing_runs(use, kernels, self._kernels)

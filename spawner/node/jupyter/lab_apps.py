@@ -10,7 +10,7 @@ from tornado.web import authenticated
 
 from spawner.node.apps.session_apps import SessionApps
 from spawner.node.jupyter.app_control import APPS_SETTING
-from spawner.node.jupyter.portal_link import PollingHandler, PortalHandler
+from spawner.node.jupyter.session_api import PollingHandler, PortalHandler
 from spawner.node.jupyter.session_sources import (
     to_app_input,
     to_app_page_error,

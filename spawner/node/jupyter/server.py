@@ -29,13 +29,13 @@ from spawner.node.jupyter import (
     app_control,
     app_proxy,
     lab_apps,
-    portal_link,
+    session_api,
     signed,
     ssh_link,
     terminal_link,
 )
-from spawner.node.jupyter.body_limit import LoginFirst
-from spawner.node.jupyter.idle import Kernels
+from spawner.node.jupyter.body_limit import AnonymousBodyLimit
+from spawner.node.jupyter.idle import ActivitySnapshot
 from spawner.node.jupyter.imports import import_singleuser
 from spawner.node.jupyter.outputs import handlers as output_handlers
 from spawner.node.jupyter.outputs.contents import NodeContents
@@ -124,9 +124,9 @@ class NodeServer(ServerApp):  # type: ignore[misc]
     def write_browser_open_files(self) -> None:
         """Write nothing, for the same reason."""
 
-    def kernels_now(self) -> Kernels:
+    def snapshot_activity(self) -> ActivitySnapshot:
         """Return the current activity of the session's kernels and apps."""
-        kernels = Kernels.of(self.kernel_manager.list_kernels())
+        kernels = ActivitySnapshot.of(self.kernel_manager.list_kernels())
         apps: SessionApps = self.web_app.settings[app_control.APPS_SETTING]
         return replace(kernels, busy=True) if apps.are_used() else kernels
 
@@ -169,7 +169,7 @@ class NodeServer(ServerApp):  # type: ignore[misc]
     def init_httpserver(self) -> None:
         """Create the HTTP server, with a limit for requests without a login."""
         super().init_httpserver()
-        self.http_server.request_callback = LoginFirst(
+        self.http_server.request_callback = AnonymousBodyLimit(
             self.web_app, lambda: str(self.identity_provider.hub_auth.cookie_name)
         )
 
@@ -198,7 +198,7 @@ class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
         """Add handlers for terminal links, questions about the session, SSH and apps."""
         super().initialize_handlers()
         self.handlers.append((terminal_link.PATH, terminal_link.TerminalLink))
-        self.handlers.extend(portal_link.HANDLERS)
+        self.handlers.extend(session_api.HANDLERS)
         self.handlers.extend(ssh_link.HANDLERS)
         self.handlers.extend(app_control.HANDLERS)
         self.handlers.extend(lab_apps.HANDLERS)
@@ -268,8 +268,8 @@ def prepare(
     server.serve_on(listener, settings, tls)
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
     sources = SessionSources(portal)
-    server.web_app.settings[signed.SECRET] = portal.secret
-    server.web_app.settings[portal_link.SOURCES_SETTING] = sources
+    server.web_app.settings[signed.SECRET_SETTING] = portal.secret
+    server.web_app.settings[session_api.SOURCES_SETTING] = sources
     environ = terminal_environ(os.environ)
     sshd = Sshd(folder / "ssh", portal.secret, environ)
     server.web_app.settings[link.SSH_SETTING] = SshConnections(portal, sshd)
@@ -277,7 +277,7 @@ def prepare(
     server.web_app.settings[app_control.APPS_SETTING] = SessionApps(
         offered, folder / "apps", environ
     )
-    server.io_loop.add_callback(server.keep_recording, Recorder(sources, server.kernels_now))
+    server.io_loop.add_callback(server.keep_recording, Recorder(sources, server.snapshot_activity))
     server.io_loop.add_callback(server.keep_outputs)
     return server
 

@@ -10,7 +10,7 @@ from tornado.web import HTTPError, RequestHandler
 
 from spawner import signing
 
-SECRET = "portal_secret"  # noqa: S105 - the setting's name
+SECRET_SETTING = "portal_secret"  # noqa: S105 - the setting's name
 
 
 class SignedHandler(RequestHandler):
@@ -24,7 +24,7 @@ class SignedHandler(RequestHandler):
 
     def prepare(self) -> None:
         """Refuse a request that the portal did not sign."""
-        key: str = self.settings[SECRET]
+        key: str = self.settings[SECRET_SETTING]
         signature = self.request.headers.get(signing.SIGNATURE_HEADER, "")
         target = signing.with_body(self.request.uri or "", self.request.body)
         if not signing.is_signed(key, self.request.method or "", target, signature, time.time()):

@@ -22,8 +22,9 @@ PROGRAM = "slirp4netns"
 SEARCHED = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 READY_S = 10.0
 RESOLVER = Path("/etc/resolv.conf")
-FORWARDED = "nameserver 10.0.2.3\n"
-"""slirp4netns passes what it gets at this address on to the node's resolver."""
+FORWARDING_RESOLV_CONF = "nameserver 10.0.2.3\n"
+"""A resolv.conf: slirp4netns forwards the queries that it gets at this address to the node's
+resolver."""
 MISSING = f"it reaches no other host, because this node has no {PROGRAM}"
 FAILED = f"it reaches no other host, because {PROGRAM} failed; users need access to /dev/net/tun"
 
@@ -71,14 +72,14 @@ def enter_connected_network() -> OutwardConnection:
     return OutwardConnection(problem=FAILED)
 
 
-def forward_names(folder: Path, resolver: Path = RESOLVER) -> None:
+def use_forwarding_resolver(folder: Path, resolver: Path = RESOLVER) -> None:
     """Make names resolvable where the node's resolver is on its own loopback interface.
 
     `folder` is this user's alone. Raises OSError.
     """
     if needs_forwarding(resolver.read_text(encoding="utf-8", errors="replace")):
         file = folder / resolver.name
-        file.write_text(FORWARDED, encoding="ascii")
+        file.write_text(FORWARDING_RESOLV_CONF, encoding="ascii")
         namespace.show_file_at(file, resolver)
 
 

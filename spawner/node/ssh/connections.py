@@ -49,7 +49,7 @@ class SshConnections:
 
     portal: PortalClient
     sshd: Sshd
-    opened: int = 0
+    opened_count: int = 0
     """The number of all connections so far."""
     _admitted: set[str] = field(default_factory=set)
     """The grants of connections that are admitted, but not open yet."""
@@ -89,7 +89,7 @@ class SshConnections:
         """Count the connection of a grant within the block; `close` is called when it must end."""
         self.release(text)
         self._open[token_id].add(close)
-        self.opened += 1
+        self.opened_count += 1
         try:
             self._watch(token_id)
             yield
@@ -111,7 +111,7 @@ class SshConnections:
             return unused.is_set()
 
         def wait() -> None:
-            self.portal.while_wanted(f"ssh/{token_id}", is_unused)
+            self.portal.wait_until_unwanted(f"ssh/{token_id}", is_unused)
             with contextlib.suppress(RuntimeError):  # the server has ended, and its loop with it
                 loop.call_soon_threadsafe(self._end_watch, token_id, unused.is_set())
 

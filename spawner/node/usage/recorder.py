@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from spawner.node.jupyter.idle import Kernels
+from spawner.node.jupyter.idle import ActivitySnapshot
 from spawner.node.jupyter.session_sources import SessionSources
 from spawner.node.portal_client import PortalRequestError
 from spawner.node.usage.meter import MEASURE_EVERY_S, Use
@@ -34,11 +34,11 @@ ENDED_STATUSES = frozenset({401, 404, 410, 422})
 class Recorder:
     """Recording task in the server's event loop, until cancelled or no longer wanted.
 
-    `kernels` returns the current state of the server's kernels.
+    `snapshot_activity` returns the current activity of the session's kernels and apps.
     """
 
     sources: SessionSources
-    kernels: Callable[[], Kernels]
+    snapshot_activity: Callable[[], ActivitySnapshot]
     sleep: Callable[[float], Awaitable[object]] = field(default=asyncio.sleep, repr=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False)
 
@@ -54,7 +54,8 @@ class Recorder:
             use = await self.sources.meter.use()
             killed = series.add(self.clock(), use)
             self.sources.recent.add(self.clock(), use)
-            became_busy = self.sources.idle.add_measurement(self.clock(), use, self.kernels())
+            activity = self.snapshot_activity()
+            became_busy = self.sources.idle.add_measurement(self.clock(), use, activity)
             if self.clock() >= report_due or nearly_full(use) or killed or became_busy:
                 wait_s = await self.report(series)
                 if wait_s is None:

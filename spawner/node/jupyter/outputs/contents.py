@@ -9,7 +9,7 @@ from typing import Any
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.web import HTTPError
 
-from spawner.node.jupyter.outputs.headroom import OPEN_FACTOR, describe_lack
+from spawner.node.jupyter.outputs.headroom import OPEN_FACTOR, explain_missing_memory
 from spawner.node.jupyter.outputs.notebook_file import add_ids
 from spawner.node.jupyter.outputs.writer import OutputWriter
 from spawner.node.usage.meter import memory_of_job
@@ -44,7 +44,7 @@ class NodeContents(AsyncLargeFileManager):  # type: ignore[misc]
         if content and model["type"] == "notebook":
             add_ids(model["content"])
         if model.get("hash"):
-            model["hash"] = self.outputs.executions.writes.hash_for_pages(model["hash"])
+            model["hash"] = self.outputs.executions.reported_hashes.hash_for_pages(model["hash"])
         return model
 
     def _check_memory(self, path: str) -> None:
@@ -53,9 +53,9 @@ class NodeContents(AsyncLargeFileManager):  # type: ignore[misc]
             size = Path(self._get_os_path(path)).stat().st_size
         except OSError:
             return  # it is reported by the attempt to open it
-        lack = describe_lack(size, OPEN_FACTOR, memory_of_job())
-        if lack is not None:
-            raise HTTPError(400, f"{lack} {MORE_MEMORY}")
+        problem = explain_missing_memory(size, OPEN_FACTOR, memory_of_job())
+        if problem is not None:
+            raise HTTPError(400, f"{problem} {MORE_MEMORY}")
 
     async def save(self, model: Any, path: str = "") -> Any:
         """Save a file, and compare a notebook with the kept outputs."""
@@ -70,24 +70,24 @@ class NodeContents(AsyncLargeFileManager):  # type: ignore[misc]
         return saved
 
     async def rename_file(self, old_path: str, new_path: str) -> None:
-        """Rename a file or folder, but none whose notebook is being written."""
-        async with self._unwritten():
+        """Rename a file or folder, after any write of outputs that is in progress."""
+        async with self._no_write():
             await super().rename_file(old_path, new_path)
             if self.outputs is not None:
                 await self.outputs.note_renamed(old_path.strip("/"), new_path.strip("/"))
 
     async def delete_file(self, path: str) -> None:
-        """Delete a file or folder, but none whose notebook is being written."""
-        async with self._unwritten():
+        """Delete a file or folder, after any write of outputs that is in progress."""
+        async with self._no_write():
             await super().delete_file(path)
 
     async def restore_checkpoint(self, checkpoint_id: str, path: str) -> None:
-        """Restore a file, but not while it is being written."""
-        async with self._unwritten():
+        """Restore a file, after any write of outputs that is in progress."""
+        async with self._no_write():
             await super().restore_checkpoint(checkpoint_id, path)
 
-    def _unwritten(self) -> AbstractAsyncContextManager[Any]:
-        """Return a context in which no notebook is written."""
+    def _no_write(self) -> AbstractAsyncContextManager[Any]:
+        """Return a context that waits for the writer's lock: no outputs are written in it."""
         return nullcontext() if self.outputs is None else self.outputs.lock
 
 

@@ -19,23 +19,27 @@ from spawner.node.jupyter.outputs.notebook_file import source_of
 KEPT_BYTES = 64_000_000
 """Size of all kept outputs; beyond it, those of the oldest executions that are done are dropped."""
 KEPT_EXECUTIONS = 1000
-HIDDEN_WRITES = 1000
+MAX_REPORTED_HASHES = 1000
 CODE_CHARACTERS = 1_000_000
 """Longer code isn't kept: the outputs are only written if the file has the cell."""
 
 
 @dataclass
 class Execution:
-    """One execution of a cell. `count` is its number in the prompt, once it has started.
+    """One execution of a cell.
 
-    `target_cell` is the id of the cell in the notebook's file that gets the outputs; it differs
-    from `cell` if that one has other code there. `in_file` means that the file has had the cell
-    with the code since the request, so that a missing cell was deleted. `saved` means that a page
-    has saved all outputs, `written` is the last version that the server wrote into the file. `done`
-    means that no more outputs will come, and `kernel_ended` that the kernel ended before the cell
-    was done. `lost_at` is the version since which the page may miss messages, so that it is shown
-    the outputs as other pages are; 0 if it has all. `gap` means that the cell ran then: the page
-    may have the end of the outputs, but miss others.
+    - `target_cell` is the id of the cell in the notebook's file that gets the outputs. It differs
+      from `cell`, the cell that the page ran, if `cell` has other code in the file.
+    - `count` is the number in the prompt, once the execution has started.
+    - `in_file`: the file had the cell with this code after the request. If the cell is missing
+      now, it was deleted.
+    - `saved`: a page has saved all outputs. `written`: the last version that the server wrote into
+      the file.
+    - `done`: no more outputs will come. `kernel_ended`: the kernel ended before the cell was done.
+    - `lost_at` is the version at which the page's connection was lost, 0 if it never was. The page
+      may lack messages since then, so the server sends it the outputs, as to other pages.
+    - `gap`: the connection was lost while the cell ran, so the page may have the last outputs, but
+      lack earlier ones.
     """
 
     id: str
@@ -70,8 +74,8 @@ class Execution:
     def to_json(self, page: str, since: int, *, connected: bool) -> dict[str, Any]:
         """Return what changed after a version, for a page.
 
-        `whole` means that the outputs are complete, `own` that the page itself requested the
-        execution, and `connected` that the page that did is open, so that it saves the outputs.
+        `whole`: the answer has all outputs, not only the changed ones. `own`: this page requested
+        the execution. `connected`: the page that requested it is open, and saves the outputs.
         """
         own = self.page == page
         whole = since == 0 or since < self.outputs.reset_at or (own and since < self.lost_at)
@@ -136,27 +140,28 @@ class Execution:
 
 
 @dataclass
-class HiddenWrites:
-    """Hashes of notebooks into which the server wrote outputs, mapped to the hash before.
+class ReportedHashes:
+    """The hash that pages get for a notebook: the one from before the server wrote outputs into it.
 
-    A page that knows the notebook from before may overwrite it without JupyterLab's question: the
-    outputs are kept here, and are written again if the page has saved without them.
+    JupyterLab compares hashes before it saves, and asks the user if the file has changed. With the
+    hash from before, it saves without asking. Nothing is lost: the outputs are still kept, and are
+    written again if the page has saved without them.
     """
 
     _before: dict[str, str] = field(default_factory=dict)
 
     def add(self, before: str, after: str) -> None:
-        """Hide a write."""
+        """Note a write: pages continue to get the hash from before it."""
         self._before[after] = self.hash_for_pages(before)
-        while len(self._before) > HIDDEN_WRITES:
+        while len(self._before) > MAX_REPORTED_HASHES:
             del self._before[next(iter(self._before))]
 
     def hash_for_pages(self, actual: str) -> str:
         """Return the hash that pages compare."""
         return self._before.get(actual, actual)
 
-    def reveal(self) -> None:
-        """Hide none, because some outputs are not kept any more."""
+    def clear(self) -> None:
+        """Report the actual hashes again, because some outputs are not kept any more."""
         self._before.clear()
 
 
@@ -165,7 +170,7 @@ class Executions:
     """All kept executions of a session's server, oldest request first."""
 
     version: int = 0
-    writes: HiddenWrites = field(default_factory=HiddenWrites)
+    reported_hashes: ReportedHashes = field(default_factory=ReportedHashes)
     _by_id: dict[str, Execution] = field(default_factory=dict)
     _pages: dict[tuple[str, str], int] = field(default_factory=dict)
     _size: int = 0
@@ -351,7 +356,7 @@ class Executions:
                 if drop or execution.complete or self._size <= KEPT_BYTES:
                     self._remove(execution)
                     if not execution.saved:
-                        self.writes.reveal()
+                        self.reported_hashes.clear()
                 else:
                     self._shorten(execution)
 

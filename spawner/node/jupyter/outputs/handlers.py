@@ -5,7 +5,7 @@ from __future__ import annotations
 from tornado.web import HTTPError, authenticated
 
 from spawner.node.jupyter.outputs.executions import Executions
-from spawner.node.jupyter.portal_link import PollingHandler
+from spawner.node.jupyter.session_api import PollingHandler
 
 OUTPUTS = r"/portal/session/outputs"
 

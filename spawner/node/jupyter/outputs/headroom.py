@@ -18,7 +18,7 @@ SMALL_BYTES = 10 * MB
 """Smaller notebooks are never refused."""
 
 
-def describe_lack(size: int, factor: int, memory: Memory | None) -> str | None:
+def explain_missing_memory(size: int, factor: int, memory: Memory | None) -> str | None:
     """Return why the job's memory doesn't suffice for a notebook; None if it does."""
     if size <= SMALL_BYTES or memory is None or memory.limit_bytes is None:
         return None

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from spawner.node.jupyter.outputs.executions import Execution, Executions
-from spawner.node.jupyter.outputs.headroom import WRITE_FACTOR, describe_lack
+from spawner.node.jupyter.outputs.headroom import WRITE_FACTOR, explain_missing_memory
 from spawner.node.usage.meter import memory_of_job
 
 log = logging.getLogger("portal")
@@ -163,7 +163,7 @@ class OutputWriter:
         return now >= kernel.next_write and bool(self.executions.unwritten(kernel_id))
 
     async def _try_write(self, kernel_id: str, *, even_if_open: bool = False) -> None:
-        """Write a kernel's outputs; a mistake of this program does not keep others from theirs."""
+        """Write a kernel's outputs. Unexpected errors are logged: other kernels' outputs follow."""
         kernel = self._kernel(kernel_id)
         async with self.lock:
             if self._is_open(kernel_id) and not even_if_open:
@@ -199,7 +199,7 @@ class OutputWriter:
                 continue
             places.update(written.cells)
             if written.after is not None:
-                self.executions.writes.add(written.before, written.after)
+                self.executions.reported_hashes.add(written.before, written.after)
         for execution in unwritten:
             if execution.id in places:
                 self.executions.note_written(execution, places[execution.id], version)
@@ -242,9 +242,9 @@ async def write_file(path: Path, updates: list[dict[str, Any]]) -> Written:
     Raises OSError or WriteFailed.
     """
     size = (await asyncio.to_thread(path.stat)).st_size
-    lack = describe_lack(size, WRITE_FACTOR, memory_of_job())
-    if lack is not None:
-        raise WriteFailed(f"{path}: {lack}")
+    problem = explain_missing_memory(size, WRITE_FACTOR, memory_of_job())
+    if problem is not None:
+        raise WriteFailed(f"{path}: {problem}")
     # half of a surrogate pair is no text: a file with it could not be written
     request = json.dumps(updates, ensure_ascii=False).encode(errors="replace")
     try:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from spawner.node import job_ssh
-from spawner.node.job_ssh import IDLE_S, Presence
+from spawner.node.job_ssh import IDLE_S, AddressReporter
 from spawner.node.portal_client import GIVE_UP_S, OutOfReach, PortalResponse
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ class Stay:
     """A program's stay on a clock that each wait moves on."""
 
     portal: AnsweringPortal = field(default_factory=AnsweringPortal)
-    connections: Any = field(default_factory=lambda: SimpleNamespace(count=0, opened=0))
+    connections: Any = field(default_factory=lambda: SimpleNamespace(count=0, opened_count=0))
     now: float = 0.0
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     until: float = 10_000.0
@@ -48,48 +48,48 @@ class Stay:
 
     async def wait(self, _stop: asyncio.Event) -> None:
         self.now += STEP_S
-        self.connections.opened += self.short_ones
+        self.connections.opened_count += self.short_ones
         if self.now >= self.until:
             self.stop.set()
 
     async def run(self) -> float:
         """Return when the program ends."""
         portal: Any = self.portal
-        presence = Presence(portal, 40123, True, lambda: self.now)
-        await presence.keep(self.connections, self.stop, self.wait)
+        reporter = AddressReporter(portal, 40123, True, lambda: self.now)
+        await reporter.run(self.connections, self.stop, self.wait)
         return self.now
 
 
-async def test_keep_ends_some_time_after_the_last_connection() -> None:
+async def test_run_ends_some_time_after_the_last_connection() -> None:
     stay = Stay()
     assert IDLE_S < await stay.run() <= IDLE_S + STEP_S
     assert stay.portal.seen[0] == ("POST", "hello", {"port": 40123, "tls": True})
 
 
-async def test_keep_stays_with_an_open_connection() -> None:
-    stay = Stay(connections=SimpleNamespace(count=1, opened=1))
+async def test_run_stays_with_an_open_connection() -> None:
+    stay = Stay(connections=SimpleNamespace(count=1, opened_count=1))
     assert await stay.run() == stay.until
 
 
-async def test_keep_stays_while_short_connections_come() -> None:
+async def test_run_stays_while_short_connections_come() -> None:
     stay = Stay(short_ones=1)
     assert await stay.run() == stay.until
 
 
 @pytest.mark.parametrize("status", [401, 404, 410])
-async def test_keep_ends_when_the_portal_refuses_it(status: int) -> None:
-    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1, opened=1))
+async def test_run_ends_when_the_portal_refuses_it(status: int) -> None:
+    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1, opened_count=1))
     assert await stay.run() == 0
 
 
 @pytest.mark.parametrize("status", [200, 409, 429, 500, 503])
-async def test_keep_stays_when_the_portal_may_want_it(status: int) -> None:
-    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1, opened=1))
+async def test_run_stays_when_the_portal_may_want_it(status: int) -> None:
+    stay = Stay(AnsweringPortal(status), SimpleNamespace(count=1, opened_count=1))
     assert await stay.run() == stay.until
 
 
-async def test_keep_gives_up_a_portal_that_stays_away() -> None:
-    stay = Stay(AnsweringPortal(None), SimpleNamespace(count=1, opened=1))
+async def test_run_gives_up_a_portal_that_stays_away() -> None:
+    stay = Stay(AnsweringPortal(None), SimpleNamespace(count=1, opened_count=1))
     assert GIVE_UP_S < await stay.run() <= GIVE_UP_S + STEP_S
 
 

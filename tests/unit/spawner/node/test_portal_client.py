@@ -186,13 +186,13 @@ def test_a_report_is_bounded_and_never_raises(portal: Portal) -> None:
 @pytest.mark.parametrize("last", [410, 401])
 def test_wanted_until_it_is_not(portal: Portal, last: int) -> None:
     portal.answers = [(204, b""), (503, b""), (204, b""), (last, b"")]
-    home(portal.url).while_wanted()
+    home(portal.url).wait_until_unwanted()
     assert len(portal.seen) == 4
 
 
 def test_a_connection_is_asked_about_until_it_is_over(portal: Portal) -> None:
     portal.answers = [(204, b""), (204, b"")]
-    home(portal.url).while_wanted("ssh/1", lambda: len(portal.seen) == 2)
+    home(portal.url).wait_until_unwanted("ssh/1", lambda: len(portal.seen) == 2)
     paths = {path.partition("?")[0] for _, path, _, _ in portal.seen}
     assert (len(portal.seen), paths) == (2, {"/node/sessions/some-id/ssh/1"})
 

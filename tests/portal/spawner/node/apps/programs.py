@@ -52,8 +52,9 @@ def declared(name: str, script: str, where: str = "{port}", **changes: Any) -> D
     """Return an app that runs this text with Python; `where` is its argument."""
     fields: dict[str, Any] = {
         "title": name, "description": "", "command": [sys.executable, "-c", script, where],
-        "port": None if where == "{socket}" else 8080, "stripped": True, "ready": "/ready",
-        "timeout_s": 30, "input": None, "extensions": [], "active": True, "hint": None, "env": {},
+        "port": None if where == "{socket}" else 8080, "strips_prefix": True, "ready": "/ready",
+        "timeout_s": 30, "input": None, "extensions": [], "counts_as_activity": True, "hint": None,
+        "env": {},
         **changes,
     }  # fmt: skip
     return DeclaredApp(name, **fields)

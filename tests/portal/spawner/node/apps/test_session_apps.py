@@ -334,7 +334,7 @@ async def test_an_unknown_app_is_refused(tmp_path: Path) -> None:
 async def test_use_keeps_a_session_active(
     tmp_path: Path, running: list[SessionApps], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quiet = declared("quiet", SERVE, active=False)
+    quiet = declared("quiet", SERVE, counts_as_activity=False)
     apps = session_apps(tmp_path, declared("demo", SERVE), quiet)
     running.append(apps)
     await start(apps, "demo")

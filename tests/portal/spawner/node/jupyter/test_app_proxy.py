@@ -137,7 +137,7 @@ async def serve(folder: Path, *apps: DeclaredApp) -> AsyncIterator[Node]:
     handlers = [*app_control.HANDLERS, (app_proxy.PATH, OwnersProxy)]
     app = Application([(f"/user/alice/s1{path}", handler) for path, handler in handlers])
     app.settings[app_control.APPS_SETTING] = offered
-    app.settings[signed.SECRET] = SECRET
+    app.settings[signed.SECRET_SETTING] = SECRET
     server = HTTPServer(app)
     listener, port = bind_unused_port()
     server.add_socket(listener)
@@ -184,7 +184,7 @@ async def test_a_request_passes_without_the_sessions_credentials(node: Node) -> 
 
 
 async def test_an_absolute_app_gets_the_whole_path(tmp_path: Path) -> None:
-    async with serve(tmp_path, declared("demo", SERVE, stripped=False)) as node:
+    async with serve(tmp_path, declared("demo", SERVE, strips_prefix=False)) as node:
         await start(node.apps, "demo")
         seen = await (await node.get(f"{BASE}/x")).json(content_type=None)
         assert seen["path"] == f"{BASE}/x"

@@ -11,13 +11,13 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler, create_signed_value
 
-from spawner.node.jupyter.body_limit import STRANGERS_BYTES, LoginFirst
+from spawner.node.jupyter.body_limit import ANONYMOUS_BODY_BYTES, AnonymousBodyLimit
 
 pytestmark = pytest.mark.anyio
 
 NAME = "jupyterhub-user-alice-s1"
 SECRET = b"s" * 32
-LARGE = b"x" * (4 * STRANGERS_BYTES)
+LARGE = b"x" * (4 * ANONYMOUS_BODY_BYTES)
 
 
 class Count(RequestHandler):
@@ -46,7 +46,7 @@ class Server:
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
     app = Application([("/", Count)], cookie_secret=SECRET)
-    served = HTTPServer(LoginFirst(app, lambda: NAME))
+    served = HTTPServer(AnonymousBodyLimit(app, lambda: NAME))
     listener, port = bind_unused_port()
     served.add_socket(listener)
     async with aiohttp.ClientSession() as http:
@@ -76,4 +76,4 @@ async def test_a_request_without_a_login_may_send_little(server: Server, given: 
     assert await server.post(b"little", given) == (200, "6")
     for body in (LARGE, chunks()):
         assert (await server.post(body, given))[0] in {0, 400}
-    assert await server.post(b"x" * STRANGERS_BYTES, given) == (200, str(STRANGERS_BYTES))
+    assert await server.post(b"x" * ANONYMOUS_BODY_BYTES, given) == (200, str(ANONYMOUS_BODY_BYTES))

@@ -45,7 +45,7 @@ class AdmittingPortal(PortalClient):
 
     revoked: threading.Event = field(default_factory=threading.Event)
 
-    def while_wanted(
+    def wait_until_unwanted(
         self, action: str = "wanted", is_over: Callable[[], bool] = lambda: False
     ) -> None:
         assert action == f"ssh/{TOKEN}"
@@ -97,7 +97,7 @@ async def serve(folder: Path) -> AsyncIterator[Node]:
     ssh = SshConnections(portal, Sshd(folder / "ssh", SECRET, {"SLURM_JOB_ID": "7"}))
     handlers = [(f"/user/alice/s1{path}", handler) for path, handler in ssh_link.HANDLERS]
     app = Application(handlers)
-    app.settings[signed.SECRET] = SECRET
+    app.settings[signed.SECRET_SETTING] = SECRET
     app.settings[link.SSH_SETTING] = ssh
     server = HTTPServer(app)
     listener, port = bind_unused_port()

@@ -25,8 +25,8 @@ CONFIG = SessionAppsConfig(
 )
 APP = DeclaredApp(
     name="demo", title="Demo", description="", command=["serve", "{port}"], port=8080,
-    stripped=True, ready="/", timeout_s=10, input=None, extensions=[], active=True, hint=None,
-    env={"MODE": "x"},
+    strips_prefix=True, ready="/", timeout_s=10, input=None, extensions=[],
+    counts_as_activity=True, hint=None, env={"MODE": "x"},
 )  # fmt: skip
 
 
@@ -99,6 +99,12 @@ def test_a_field_of_another_version_does_not_prevent_a_session() -> None:
     config = SessionAppsConfig.parse({"declared": {"demo": written}, "new": 1}, "/user/alice/s1/")
     assert config.declared["demo"] == DeclaredApp("demo", "Demo", ["serve"], None)
     assert SessionAppsConfig.parse({}, "/user/alice/s1/").declared == {}
+
+
+def test_the_keys_of_earlier_versions_are_read() -> None:
+    written = {"title": "Demo", "command": ["serve"], "port": 1, "stripped": False, "active": False}
+    app = DeclaredApp.parse("demo", written)
+    assert (app.strips_prefix, app.counts_as_activity) == (False, False)
 
 
 def test_an_unsuitable_input_names_its_field(tmp_path: Path) -> None:

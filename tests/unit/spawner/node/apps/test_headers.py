@@ -56,8 +56,8 @@ def test_an_app_cannot_replace_a_cookie_of_the_session_or_set_one_elsewhere() ->
     ]
 
 
-def answer(given: list[tuple[str, str]], *, stripped: bool = True) -> list[tuple[str, str]]:
-    return to_browser(given, BASE, HOST, stripped=stripped)
+def answer(given: list[tuple[str, str]], *, strips_prefix: bool = True) -> list[tuple[str, str]]:
+    return to_browser(given, BASE, HOST, strips_prefix=strips_prefix)
 
 
 def test_an_app_opens_its_pages_to_no_other_origin() -> None:
@@ -76,7 +76,7 @@ def test_an_app_opens_its_pages_to_no_other_origin() -> None:
 
 
 @pytest.mark.parametrize(
-    ("location", "stripped", "expected"),
+    ("location", "strips_prefix", "expected"),
     [
         ("/login?next=/x", True, f"{BASE}/login?next=/x"),
         (f"{BASE}/login", True, f"{BASE}/login"),
@@ -94,8 +94,8 @@ def test_an_app_opens_its_pages_to_no_other_origin() -> None:
         ("///evil.test", False, "/evil.test"),
     ],
 )
-def test_a_redirect_stays_at_the_app(location: str, stripped: bool, expected: str) -> None:
-    assert confine_location(location, BASE, HOST, stripped=stripped) == expected
+def test_a_redirect_stays_at_the_app(location: str, strips_prefix: bool, expected: str) -> None:
+    assert confine_location(location, BASE, HOST, strips_prefix=strips_prefix) == expected
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,10 @@ def test_a_redirect_stays_at_the_app(location: str, stripped: bool, expected: st
         "http://jupyter.test:9999/",
     ],
 )
-@pytest.mark.parametrize("stripped", [True, False])
-def test_a_redirect_to_another_host_is_refused(location: str, stripped: bool) -> None:
+@pytest.mark.parametrize("strips_prefix", [True, False])
+def test_a_redirect_to_another_host_is_refused(location: str, strips_prefix: bool) -> None:
     with pytest.raises(ForeignRedirect):
-        confine_location(location, BASE, HOST, stripped=stripped)
+        confine_location(location, BASE, HOST, strips_prefix=strips_prefix)
 
 
 def test_only_headers_of_the_handshake_open_a_websocket() -> None:

@@ -10,13 +10,13 @@ from spawner.node.jupyter.idle import (
     BUSY_CPUS,
     LONGEST_GAP_S,
     SHORT_S,
+    ActivitySnapshot,
     IdleTime,
-    Kernels,
     nothing_runs,
 )
 from spawner.node.usage.meter import Gpu, Use
 
-NONE = Kernels()
+NONE = ActivitySnapshot()
 QUIET = Use(None, BUSY_CPUS / 2, None)
 STEP_S = 10.0
 
@@ -62,7 +62,7 @@ def test_what_is_not_known_is_not_taken_for_rest(use: Use, expected: bool) -> No
 def test_what_kernels_do_is_no_rest(
     now: list[dict[str, Any]], before: list[dict[str, Any]], expected: bool
 ) -> None:
-    assert nothing_runs(QUIET, Kernels.of(now), Kernels.of(before)) is expected
+    assert nothing_runs(QUIET, ActivitySnapshot.of(now), ActivitySnapshot.of(before)) is expected
 
 
 def rested(looks: int) -> tuple[IdleTime, float]:

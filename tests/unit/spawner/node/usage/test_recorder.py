@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spawner.node.jupyter.idle import Kernels
+from spawner.node.jupyter.idle import ActivitySnapshot
 from spawner.node.jupyter.session_sources import SessionSources
 from spawner.node.portal_client import OutOfReach, PortalClient, PortalResponse
 from spawner.node.usage.meter import MEASURE_EVERY_S, Gpu, Memory, Use
@@ -138,7 +138,7 @@ async def count_reports(portal: Portal, looks: int) -> int:
             raise asyncio.CancelledError
 
     try:
-        await Recorder(portal, Kernels, sleep=sleep, clock=lambda: now[0]).run()
+        await Recorder(portal, ActivitySnapshot, sleep=sleep, clock=lambda: now[0]).run()
     except asyncio.CancelledError:
         return portal.reports
     return -portal.reports
@@ -207,7 +207,9 @@ async def test_an_error_that_ends_the_recording_is_logged(
     async def at_once(_seconds: float) -> None:
         pass
 
-    task = recording(Recorder(Broken(PortalResponse(200, {}), of=use()), Kernels, sleep=at_once))
+    task = recording(
+        Recorder(Broken(PortalResponse(200, {}), of=use()), ActivitySnapshot, sleep=at_once)
+    )
     await asyncio.wait([task])
     (record,) = caplog.records
     assert (record.levelname, record.exc_info and record.exc_info[0]) == (
@@ -220,7 +222,7 @@ async def test_an_error_that_ends_the_recording_is_logged(
 async def test_of_a_recording_that_was_stopped_nothing_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    task = recording(Recorder(Portal(PortalResponse(200, {}), of=use()), Kernels))
+    task = recording(Recorder(Portal(PortalResponse(200, {}), of=use()), ActivitySnapshot))
     task.cancel()
     await asyncio.wait([task])
     assert caplog.records == []

@@ -9,7 +9,7 @@ import pytest
 
 from spawner.node.jupyter.outputs import cell_outputs
 from spawner.node.jupyter.outputs import executions as module
-from spawner.node.jupyter.outputs.executions import Executions, HiddenWrites, cell_of_request
+from spawner.node.jupyter.outputs.executions import Executions, ReportedHashes, cell_of_request
 
 K = "kernel"
 
@@ -421,17 +421,17 @@ def test_code_counts(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one.cell for one in session.all.of_kernel(K)] == ["c"]
 
 
-def test_writes_are_hidden_from_pages_that_know_the_notebook_before() -> None:
-    writes = HiddenWrites()
+def test_pages_get_the_hash_from_before_the_writes() -> None:
+    writes = ReportedHashes()
     writes.add("saved", "written")
     writes.add("written", "again")
     assert [writes.hash_for_pages(one) for one in ("saved", "written", "again")] == ["saved"] * 3
     assert writes.hash_for_pages("of another program") == "of another program"
 
 
-def test_hidden_writes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "HIDDEN_WRITES", 1)
-    writes = HiddenWrites()
+def test_reported_hashes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_REPORTED_HASHES", 1)
+    writes = ReportedHashes()
     writes.add("a", "b")
     writes.add("c", "d")
     assert [writes.hash_for_pages(one) for one in "bd"] == ["b", "c"]
@@ -444,12 +444,12 @@ def test_write_is_hidden_only_while_its_outputs_are_kept(
     monkeypatch.setattr(module, "KEPT_EXECUTIONS", 1)
     session.run("a")
     session.write()
-    session.all.writes.add("before", "after")
+    session.all.reported_hashes.add("before", "after")
     if saved:
         session.all.note_saved(K, [saved_cell()])
     session.run("b")
     assert [one.cell for one in session.all.of_kernel(K)] == ["b"]
-    assert session.all.writes.hash_for_pages("after") == known
+    assert session.all.reported_hashes.hash_for_pages("after") == known
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ async def test_write_is_hidden_from_pages_unless_it_changes_code(
     session.after = after
     session.run_cell()
     await session.writer.write_all()
-    assert session.executions.writes.hash_for_pages("after") == known
+    assert session.executions.reported_hashes.hash_for_pages("after") == known
 
 
 async def test_outputs_follow_a_renamed_notebook(session: Session) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spawner.sources import HERE, hash_package
+from spawner.package_hash import HERE, hash_package
 
 
 @pytest.fixture
