@@ -108,7 +108,7 @@ def load_logins(path: Path) -> SavedLogins:
     """
     try:
         with path.open("rb") as file:
-            _refuse_open_mode(path, os.fstat(file.fileno()).st_mode)
+            _refuse_readable_by_others(path, os.fstat(file.fileno()).st_mode)
             return _parse_logins(json.load(file))
     except FileNotFoundError:
         return SavedLogins()
@@ -174,7 +174,7 @@ def find_token(url: str, logins: SavedLogins, environment: Mapping[str, str] = o
 def _read_token_file(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            _refuse_open_mode(path, os.fstat(file.fileno()).st_mode)
+            _refuse_readable_by_others(path, os.fstat(file.fileno()).st_mode)
             token = file.read(MAX_TOKEN_BYTES).decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageProblem(f"The token in {path} ({TOKEN_FILE_VARIABLE}) can't be read.") from error
@@ -183,7 +183,7 @@ def _read_token_file(path: Path) -> str:
     return token
 
 
-def _refuse_open_mode(path: Path, mode: int) -> None:
+def _refuse_readable_by_others(path: Path, mode: int) -> None:
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
         raise UsageProblem(
             f"Other users of this computer can read {path}, which contains a token.",

@@ -73,7 +73,7 @@ class HomeDirectory:
 
 
 def home_of(site: HomeFolders, username: str, uid: str, gid: str, home: str) -> HomeDirectory:
-    """Validate the arguments. Raises HomeRefused for what cannot be a user's home directory here."""
+    """Validate the arguments. Raises HomeRefused for what can't be a user's home directory."""
     if not USERNAME.fullmatch(username):
         raise HomeRefused("This username is not valid.")
     if not NUMBER.fullmatch(uid) or int(uid) < site.min_uid or not NUMBER.fullmatch(gid):

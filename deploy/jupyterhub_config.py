@@ -112,7 +112,7 @@ def configure(c: Any, values: dict[str, Any]) -> None:
     if notebook_url:
         secure = notebook_url.startswith("https://")
         c.PortalAuthenticator.cookie_name = "__Host-portal-content" if secure else "portal_content"
-        c.PortalAuthenticator.begin_url = "/content/begin"
+        c.PortalAuthenticator.content_login_url = "/content/begin"
 
 
 def _configure_hub(c: Any, values: dict[str, Any], public_url: str) -> None:

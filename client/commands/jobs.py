@@ -111,7 +111,7 @@ def find_job(connection: PortalConnection, text: str) -> JobSummary:
         return connection.call(operations.GET_JOB, {"batch_job_id": text})
     if not (text == LAST or text.isdecimal() or _ID_START.fullmatch(text)):
         raise UsageProblem(
-            f"{text!r} is no job.", "Give Slurm's number, the start of the id, or `last`."
+            f"{text!r} is not a job.", "Give Slurm's number, the start of the id, or `last`."
         )
     matching = []
     for seen, job in enumerate(iterate_jobs(connection, "all", PAGE)):

@@ -278,7 +278,7 @@ def _find_interpreter(path: Path) -> str:
     known = INTERPRETERS.get(path.suffix.lower())
     if known is None:
         raise UsageProblem(
-            f"{path} is no program that dsp can start.",
+            f"{path} is not a program that dsp can start.",
             f"Known: {', '.join(INTERPRETERS)}. Start others from a shell script.",
         )
     return known

@@ -37,14 +37,15 @@ class DefinitionError(Exception):
 
 @dataclass(frozen=True)
 class PipStep:
-    """One run of pip. `lock` and `otherwise` are the texts of requirements files with hashes.
+    """One run of pip. `lock` and `fallback_lock` are the texts of requirements files with hashes.
 
-    `otherwise` is used on machines whose package sources lack something that `lock` names.
+    `fallback_lock`, the field `otherwise` of the definition's file, is used on machines whose
+    package sources lack something that `lock` names.
     """
 
     python: str
     lock: str
-    otherwise: str | None = None
+    fallback_lock: str | None = None
     options: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
@@ -126,11 +127,13 @@ def _parse_pip_step(path: Path, step: object) -> PipStep:
         raise DefinitionError(f"{path}: pip: must be tables")
     if unknown := sorted(step.keys() - _PIP_FIELDS):
         raise DefinitionError(f"{path}: pip.{unknown[0]}: unknown field")
-    otherwise = "otherwise" in step
+    has_fallback = "otherwise" in step
     return PipStep(
         python=_parse_text(path, "pip.python", step.get("python")),
         lock=_read_lock(path, "pip.lock", step.get("lock")),
-        otherwise=_read_lock(path, "pip.otherwise", step["otherwise"]) if otherwise else None,
+        fallback_lock=_read_lock(path, "pip.otherwise", step["otherwise"])
+        if has_fallback
+        else None,
         options=_parse_texts(path, "pip.options", step.get("options", [])),
         env=_parse_pairs(path, "pip.env", step.get("env", {})),
     )

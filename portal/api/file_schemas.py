@@ -280,19 +280,19 @@ def matches_out(matches: FileMatches, root: str, folder: str) -> FileMatchesOut:
 
 
 def room_out(state: RootState) -> RoomOut:
-    room = state.room
+    disk_space = state.disk_space
     return RoomOut(
         name=state.root.name,
         title=state.root.title,
-        total_bytes=room.total_bytes if room else None,
-        free_bytes=room.free_bytes if room else None,
+        total_bytes=disk_space.total_bytes if disk_space else None,
+        free_bytes=disk_space.free_bytes if disk_space else None,
         quota=QuotaOut(**vars(state.quota)) if state.quota else None,
         problem=state.problem,
     )
 
 
 def root_out(state: RootState) -> RootOut:
-    writable = state.room is not None and state.room.writable
+    writable = state.disk_space is not None and state.disk_space.writable
     return RootOut(**dict(room_out(state)), path=state.root_path, writable=writable)
 
 

@@ -187,7 +187,7 @@ class _Loader(_SafeLoader):  # type: ignore[misc]
         try:
             value = super().construct_object(node, deep)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise _value_error(node, f"this is no value of its kind ({error})") from error
+            raise _value_error(node, f"this is not a valid value of its type ({error})") from error
         if isinstance(value, float) and not math.isfinite(value):
             raise _value_error(node, "a number must be finite")
         if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:

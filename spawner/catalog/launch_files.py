@@ -38,7 +38,8 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
   uuid                 this run's id; a restarted tensorboard gets another
   tensorboard_id       the tensorboard's own id: for requests to the portal and in its address
   secret               Authorization: Bearer … for requests to the portal
-  guard_key            the key with which every request must be signed, see spawner/signing.py
+  guard_key            `signing_key`: the key with which every request must be signed, see
+                       spawner/signing.py. The key of the file stays for queued jobs
   portal_url           as above
   portal_ca, tls       as above
   username             as above
@@ -103,7 +104,7 @@ class TensorboardLaunch:
     uuid: str
     tensorboard_id: str
     secret: str = field(repr=False)
-    guard_key: str = field(repr=False)
+    signing_key: str = field(repr=False)
     portal_url: str
     runtime_dir: str
     username: str
@@ -184,7 +185,7 @@ def tensorboard_files(launch: TensorboardLaunch) -> dict[str, str]:
         "uuid": launch.uuid,
         "tensorboard_id": launch.tensorboard_id,
         "secret": launch.secret,
-        "guard_key": launch.guard_key,
+        "guard_key": launch.signing_key,
         "portal_url": launch.portal_url.rstrip("/"),
         "portal_ca": launch.portal_ca,
         "tls": launch.tls,

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-PASSED = {
+FORWARDED = {
     "constraint": "C", "nodelist": "w", "exclude": "x", "begin": "b", "dependency": "d",
     "licenses": "L", "distribution": "m", "deadline": None, "gpu-bind": None, "gpu-freq": None,
     "cpu-freq": None, "hint": None, "mail-type": None, "mail-user": None, "nice": None,
@@ -27,7 +27,7 @@ _FIELDS = {
     "account": "account", "qos": "qos", "exclusive": "cpus", "ntasks": "cpus",
     "ntasks-per-node": "cpus", "cpus-per-gpu": "cpus",
 }  # fmt: skip
-SHORT = {letter: name for name, letter in PASSED.items() if letter} | {
+SHORT = {letter: name for name, letter in FORWARDED.items() if letter} | {
     "p": "partition", "N": "nodes", "G": "gpus", "c": "cpus-per-task", "t": "time", "n": "ntasks",
     "A": "account", "q": "qos", "J": "job-name", "o": "output", "e": "error", "a": "array",
     "M": "clusters", "D": "chdir", "i": "input",
@@ -70,7 +70,7 @@ def read(script: str, max_bytes: int) -> FreeScript:
 
 
 def check_text(script: str, max_bytes: int) -> None:
-    """Raise ScriptRefused for text that is no script: empty, binary or too long."""
+    """Raise ScriptRefused for text that is not a script: empty, binary or too long."""
     try:
         size = len(script.encode())
     except UnicodeEncodeError:
@@ -139,11 +139,13 @@ def _parse_options(number: int, line: str) -> Iterator[str]:
         elif word.startswith("-") and len(word) > 1:
             yield SHORT.get(word[1], word[1])
         elif index == 0 or not words[index - 1].startswith("-"):
-            raise ScriptRefused("script", f"Line {number}: {word[:40]!r} is no option of sbatch.")
+            raise ScriptRefused(
+                "script", f"Line {number}: {word[:40]!r} is not an option of sbatch."
+            )
 
 
 def _check_option(number: int, name: str) -> None:
-    if name in PASSED:
+    if name in FORWARDED:
         return
     if name in _FIELDS:
         why = f"set it in the job's resources instead ({_FIELDS[name]})"

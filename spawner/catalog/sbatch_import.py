@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from spawner.catalog.own_script import PASSED, SHORT, ScriptRefused, parse_words
+from spawner.catalog.own_script import FORWARDED, SHORT, ScriptRefused, parse_words
 
 MAX_NAME = 100
 MAX_OPTIONS = 500
@@ -36,7 +36,7 @@ _REPEATED = "It is set again below; the last one counts, as in sbatch."
 _CONFLICT = "It contradicts another option; the last one counts."
 _NOT_SUPPORTED = "It is not supported here."
 _NOT_ACCEPTED = "The form does not accept this value."
-_NO_OPTION = "It is no option of sbatch."
+_NO_OPTION = "It is not an option of sbatch."
 _ONE_PARTITION = "The form has one partition. Choose it below."
 _ONE_GRES = "The form has GPUs of one type only."
 _NAME_TOO_LONG = f"A job's name has at most {MAX_NAME} characters."
@@ -51,7 +51,7 @@ _REASONS = {
     "chdir": "Use cd in the script.",
 }
 
-Outcome = Literal["field", "passed", "left_out"]
+OptionOutcome = Literal["field", "passed", "left_out"]
 
 
 @dataclass
@@ -60,7 +60,7 @@ class ImportedOption:
 
     line: int
     text: str
-    outcome: Outcome
+    outcome: OptionOutcome
     note: str | None = None
 
 
@@ -153,7 +153,7 @@ def _import_line(number: int, line: str, values: _Values) -> list[ImportedOption
         return [ImportedOption(number, text, "left_out", error.message)]
     options: list[ImportedOption] = []
     for name, value, text in _split_options(words):
-        option = ImportedOption(number, text, "passed" if name in PASSED else "field")
+        option = ImportedOption(number, text, "passed" if name in FORWARDED else "field")
         options.append(option)
         if option.outcome == "passed":
             continue

@@ -49,7 +49,7 @@ def file_architecture(path: Path) -> str | None:
     with path.open("rb") as file:
         header = file.read(HEADER_BYTES)
     if header[MAGIC_AT : MAGIC_AT + len(MAGIC)] != MAGIC:
-        raise NotAnImage(f"{path.name} is no image: it doesn't have the header of one")
+        raise NotAnImage(f"{path.name} is not an image: it doesn't have the header of one")
     return CODES.get(header[ARCHITECTURE_AT : ARCHITECTURE_AT + 2])
 
 
@@ -67,7 +67,7 @@ def layout_architecture(layout: Path) -> str | None:
 def _load_blob(layout: Path, digest: str) -> Any:
     named = _DIGEST.fullmatch(digest)
     if named is None:
-        raise ValueError(f"{digest[:100]} is no sha256 digest")
+        raise ValueError(f"{digest[:100]} is not a sha256 digest")
     return _load_json(layout / "blobs" / "sha256" / named.group(1))
 
 

@@ -72,7 +72,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Pulled:
-    """Valid image file at the order's target."""
+    """Valid image file at the request's target."""
 
     size_bytes: int
     sha256: str
@@ -81,13 +81,13 @@ class Pulled:
 ReportProgress = Callable[[Progress], Awaitable[None]]
 
 
-def argv(order: PullRequest) -> list[str]:
+def argv(request: PullRequest) -> list[str]:
     """Return Apptainer's command line; it contains no secret."""
-    options = ["--no-https"] if order.plain else []
-    if order.auth_file is not None:
-        options += ["--authfile", str(order.auth_file)]
-    pull = [str(order.apptainer), "-v", "pull", *options]
-    return [*pull, str(order.target), order.reference.text]
+    options = ["--no-https"] if request.plain else []
+    if request.auth_file is not None:
+        options += ["--authfile", str(request.auth_file)]
+    pull = [str(request.apptainer), "-v", "pull", *options]
+    return [*pull, str(request.target), request.reference.text]
 
 
 def environment(work: Path) -> dict[str, str]:
@@ -106,7 +106,7 @@ def environment(work: Path) -> dict[str, str]:
 
 
 async def pull(
-    order: PullRequest,
+    request: PullRequest,
     report_progress: ReportProgress,
     *,
     stop: asyncio.Event,
@@ -119,14 +119,14 @@ async def pull(
     Raises PullFailed. After cancellation or failure, no process is left; there may be files at
     `target` and in `work`, which the caller removes.
     """
-    running = _Running(order, report_progress)
+    running = _Running(request, report_progress)
     try:
-        async with asyncio.timeout(order.timeout_s):
+        async with asyncio.timeout(request.timeout_s):
             await running.run(stop, lock)
             await report_progress(Progress(PullPhase.CHECKING))
-            return await asyncio.to_thread(_validate, order)
+            return await asyncio.to_thread(_validate, request)
     except TimeoutError:
-        hours = f"{order.timeout_s / 3600:g}"
+        hours = f"{request.timeout_s / 3600:g}"
         raise PullFailed(
             f"It took longer than {hours} hours (image_import_hours) and was ended."
         ) from None
@@ -135,8 +135,8 @@ async def pull(
 class _Running:
     """One run of Apptainer, with the progress and output so far."""
 
-    def __init__(self, order: PullRequest, report_progress: ReportProgress) -> None:
-        self._order = order
+    def __init__(self, request: PullRequest, report_progress: ReportProgress) -> None:
+        self._request = request
         self._report = report_progress
         self._progress = Progress()
         self._tail = ""
@@ -149,13 +149,13 @@ class _Running:
                 "-IS",
                 str(Path(supervised_process.__file__)),
                 *keep,
-                *argv(self._order),
+                *argv(self._request),
             ),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env=environment(self._order.work),
-            cwd=self._order.work,
+            env=environment(self._request.work),
+            cwd=self._request.work,
             start_new_session=True,
             pass_fds=() if lock is None else (lock,),
         )
@@ -204,14 +204,14 @@ class _Running:
         progress = self._progress
         if progress.phase is PullPhase.LOOKING:
             return progress
-        fetched = sum(_blob_sizes(self._order.work / "cache"))
+        fetched = sum(_blob_sizes(self._request.work / "cache"))
         total = None if progress.phase is PullPhase.FETCHING else fetched
         return replace(progress, bytes_done=fetched, bytes_total=total)
 
     def _message_values(self) -> PullNames:
-        reference = self._order.reference
+        reference = self._request.reference
         return PullNames(
-            reference.host, reference.repository, self._order.has_credentials, this_architecture()
+            reference.host, reference.repository, self._request.has_credentials, this_architecture()
         )
 
 
@@ -237,16 +237,16 @@ def _blob_sizes(folder: Path) -> Iterator[int]:
                 yield (Path(directory) / name).stat().st_size
 
 
-def _validate(order: PullRequest) -> Pulled:
+def _validate(request: PullRequest) -> Pulled:
     """Validate the file, and make it readable. Raises PullFailed."""
     expected = this_architecture()
     try:
-        architecture = image_file.file_architecture(order.target)
-        if order.reference.scheme == "docker":
-            architecture = image_file.layout_architecture(order.work / "cache" / "cache" / "blob")
+        architecture = image_file.file_architecture(request.target)
+        if request.reference.scheme == "docker":
+            architecture = image_file.layout_architecture(request.work / "cache" / "cache" / "blob")
         if architecture is not None and architecture != expected:
             raise PullFailed(OTHER_MACHINE.format(found=architecture, wanted=expected))
-        return _digest(order.target)
+        return _digest(request.target)
     except NotAnImage as error:
         raise PullFailed(f"{error}.") from error
     except OSError as error:

@@ -24,7 +24,7 @@ MAX_NAME_BYTES = 255
 MAX_OWNERS = 1000
 PSEUDO_FILESYSTEMS = frozenset({"proc", "sys"})
 RENAME_NOREPLACE = 1
-WALK = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+WALK_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -126,7 +126,7 @@ def required_parts(request: Request, key: str) -> tuple[str, ...]:
 def required_path(request: Request, key: str = "path", root_key: str = "root") -> RootedPath:
     root: str = required_field(request, root_key, str)
     if not root.startswith("/") or "\0" in root:
-        raise Refused("BadRequest", f"{root_key} is no whole path")
+        raise Refused("BadRequest", f"{root_key} is not an absolute path")
     return RootedPath(root, required_parts(request, key))
 
 
@@ -152,13 +152,13 @@ def whole_number(request: Request, key: str, most: int, least: int = 0) -> int:
 
 def open_root(root: str) -> int:
     with translating_errors(root):
-        return os.open(root, WALK)
+        return os.open(root, WALK_FLAGS)
 
 
 def walk(path: RootedPath, follow: bool) -> int:
     """Open a folder with O_PATH. Without `follow`, no part of its path may be a link."""
     folder = open_root(path.root)
-    flags = WALK if follow else WALK | os.O_NOFOLLOW
+    flags = WALK_FLAGS if follow else WALK_FLAGS | os.O_NOFOLLOW
     for name in path.parts:
         with opened(folder), translating_errors(name):
             try:

@@ -57,7 +57,7 @@ MAX_PIECE = 640 << 10
 MAX_UPLOADS = 200
 MAX_LISTED_BYTES = 512 << 10
 HASHED_AT_ONCE = 4 << 20
-PART = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+PART_FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MAX_HASHES = 8
 
 
@@ -66,7 +66,7 @@ def part_of(upload: Upload) -> Iterator[tuple[int, int]]:
     """Yield the folder and the hidden partial file in it, locked against concurrent writers."""
     with opened(open_for_changes(upload.path.parent)) as folder:
         try:
-            fd = os.open(upload.part, PART, dir_fd=folder)
+            fd = os.open(upload.part, PART_FLAGS, dir_fd=folder)
         except FileNotFoundError as error:
             raise problem("not-there", UPLOAD_GONE) from error
         with opened(fd), translating_errors(upload.path.name):

@@ -40,7 +40,9 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
     internal_secret = Unicode(config=True, help="The secret of the portal's /internal routes.")
     public_url = Unicode(config=True, help="The address in the browser, without a final slash.")
     cookie_name = Unicode("portal_session", config=True, help="The portal's cookie, as seen here.")
-    begin_url = Unicode(config=True, help="Where to log in, if not at the portal's login page.")
+    content_login_url = Unicode(
+        config=True, help="Where to log in, if not at the portal's login page."
+    )
 
     @property
     def _portal(self) -> InternalClient:
@@ -148,7 +150,7 @@ class PortalLoginHandler(BaseHandler):  # type: ignore[misc]
             self.redirect(self.get_next_url(user))
             return
         query = urlencode({"next": self._next_path()})
-        begin = self.authenticator.begin_url or f"{self.authenticator.public_url}/login"
+        begin = self.authenticator.content_login_url or f"{self.authenticator.public_url}/login"
         self.redirect(f"{begin}?{query}")
 
     async def _wait_for_user(self) -> Any:

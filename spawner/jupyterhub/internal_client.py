@@ -19,7 +19,7 @@ ASK_TIMEOUT_S = 3.0
 CONNECT_TIMEOUT_S = 2.0
 """For one of several portals: a host that is down does not refuse connections but is silent."""
 DETAIL_CHARS = 500
-NOT_NOW = frozenset({429, 500, 502, 503, 504})
+RETRYABLE_STATUSES = frozenset({429, 500, 502, 503, 504})
 REQUEST_ID = re.compile(r"[0-9a-f]{16,32}")
 REQUEST: ContextVar[str] = ContextVar("request", default="")
 """Id, assigned by nginx or the portal, of the request that this task serves."""
@@ -97,7 +97,7 @@ async def _send(
     """Send one request with its own client: there are only a few a second, and nothing to close."""
     client = aiohttp.ClientSession(timeout=limits, cookie_jar=aiohttp.DummyCookieJar())
     async with client, client.request(method, url, allow_redirects=False, **options) as response:
-        if response.status in NOT_NOW:
+        if response.status in RETRYABLE_STATUSES:
             raise PortalAway(f"the portal returned status {response.status}")
         return InternalResponse(response.status, await _read_object(response))
 

@@ -75,7 +75,7 @@ class Channel:
         self._exchanges: set[asyncio.Task[dict[str, Any]]] = set()
         self._stderr = b""
         self._relay = LogRelay(username)
-        self._complaints = asyncio.create_task(
+        self._stderr_reader = asyncio.create_task(
             self._read_stderr(process.stderr),
             context=contextvars.Context(),  # it serves further requests than the one that starts it
         )
@@ -212,7 +212,7 @@ class Channel:
     async def _report_death(self) -> LauncherUnavailable:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1):
-                await asyncio.shield(self._complaints)
+                await asyncio.shield(self._stderr_reader)
         stderr = self._stderr.decode(errors="replace")
         log.warning("launcher of %s ended: %s", self.username, stderr[-300:].strip())
         return LauncherUnavailable("The portal could not act for you on the cluster.", stderr)

@@ -112,7 +112,7 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class Room:
+class DiskSpace:
     """Space on a root's file system; `quota_text` is the output of the system's `quota` command."""
 
     real_path: str
@@ -244,9 +244,9 @@ def opened(answer: Mapping[str, Any]) -> Opened:
     return Opened(size, typed(answer, "version", str)[:100], _parse_time(answer.get("modified_at")))
 
 
-def room(answer: Mapping[str, Any]) -> Room:
+def disk_space(answer: Mapping[str, Any]) -> DiskSpace:
     quota = answer.get("quota_text")
-    return Room(
+    return DiskSpace(
         real_path=_parse_text(answer, "real_path"),
         writable=typed(answer, "writable", bool),
         total_bytes=max(0, typed(answer, "total_bytes", int)),

@@ -19,6 +19,7 @@ from spawner.launcher import file_answers
 from spawner.launcher.connection import START_S, Channel, typed
 from spawner.launcher.file_answers import (
     Deleted,
+    DiskSpace,
     Entry,
     FileMatches,
     FolderCurves,
@@ -26,7 +27,6 @@ from spawner.launcher.file_answers import (
     Opened,
     Package,
     Piece,
-    Room,
     UploadInfo,
 )
 from spawner.launcher.installed import files_edition
@@ -99,8 +99,8 @@ class FileProcessPool(LauncherPool):
         answer = await self.call(username, "peek", **location, offset=offset, limit=limit)
         return file_answers.piece(answer, limit)
 
-    async def room(self, username: str, root: str) -> Room:
-        return file_answers.room(await self.call(username, "space", root=root, path=""))
+    async def find_disk_space(self, username: str, root: str) -> DiskSpace:
+        return file_answers.disk_space(await self.call(username, "space", root=root, path=""))
 
     async def change(self, username: str, op: str, location: FileLocation, **fields: Any) -> Entry:
         """Run `make_folder`, `move`, `save` or `restore`, and return the resulting entry."""

@@ -100,15 +100,15 @@ class Slurm:
 
         Jobs of one state are sorted by priority, highest first.
         """
-        mark = secrets.token_urlsafe(9)
+        delimiter = secrets.token_urlsafe(9)
         arguments = ["squeue", "--noheader", "--all", "--states=all", "--sort=t,-p"]
-        environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
+        environment = {"SQUEUE_FORMAT": parse.squeue_format(delimiter)}
         text = await self._query(arguments, environment)
-        return await run_parser(lambda: self._squeue.jobs(text, mark))
+        return await run_parser(lambda: self._squeue.jobs(text, delimiter))
 
     async def find(self, *job_ids: int) -> list[JobInfo]:
         """Return the jobs that have these ids now: for an array one per task; empty if none."""
-        mark = secrets.token_urlsafe(9)
+        delimiter = secrets.token_urlsafe(9)
         arguments = [
             "squeue",
             "--noheader",
@@ -116,14 +116,14 @@ class Slurm:
             "--states=all",
             "--jobs=" + ",".join(map(str, sorted(job_ids))),
         ]
-        environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
+        environment = {"SQUEUE_FORMAT": parse.squeue_format(delimiter)}
         try:
             text = await self._query(arguments, environment)
         except Rejected as error:
             if "Invalid job id" in error.stderr:
                 return []
             raise
-        return await run_parser(lambda: parse.Squeue().jobs(text, mark))
+        return await run_parser(lambda: parse.Squeue().jobs(text, delimiter))
 
     async def accounting(
         self,
@@ -138,11 +138,11 @@ class Slurm:
 
         `until` is now if omitted. Raises Rejected for a user that this host does not know.
         """
-        mark = secrets.token_urlsafe(9)
+        delimiter = secrets.token_urlsafe(9)
         start = since.astimezone(UTC) - timedelta(seconds=1)
         arguments = [
             "sacct", "--noheader", f"--user={user}" if user else "--allusers", "--allocations",
-            "--parsable2", f"--delimiter={mark}", f"--format={parse.SACCT_FIELDS}",
+            "--parsable2", f"--delimiter={delimiter}", f"--format={parse.SACCT_FIELDS}",
             f"--starttime={start:%Y-%m-%dT%H:%M:%S}",
             f"--endtime={until.astimezone(UTC):%Y-%m-%dT%H:%M:%S}" if until else "--endtime=now",
         ]  # fmt: skip
@@ -151,7 +151,7 @@ class Slurm:
                 return []
             arguments.append("--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)))
         text = await self._query(arguments)
-        return await run_parser(lambda: parse.parse_sacct(text, mark))
+        return await run_parser(lambda: parse.parse_sacct(text, delimiter))
 
     async def backlog(self) -> int:
         """Return how many messages slurmctld has yet to deliver to slurmdbd."""

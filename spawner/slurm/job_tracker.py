@@ -78,7 +78,7 @@ class JobTracker:
         self._unknown_uuids: dict[PortalJobKey, None] = {}
         self._ignored: dict[tuple[PortalJobKey, int, datetime], None] = {}
         self._changed: set[JobRef] = set()
-        self._doubts = 0
+        self._ignored_answers = 0
         self._answered_at: datetime | None = None
 
     # --- queries --------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ class JobTracker:
         return tuple(job for job in tasks.values() if job.user == key[1])
 
     def take_changed(self) -> set[JobRef]:
-        """Return and reset the names of jobs changed in squeue, or gone, since the last call."""
+        """Return and reset the keys of jobs changed in squeue, or gone, since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
@@ -238,10 +238,10 @@ class JobTracker:
             job.job_id: self._restore_uuid(job, lookup_keys) for job in self._select_known(jobs)
         }
         vanished = self.by_id.keys() - by_id.keys()
-        if self._is_implausible(vanished) and self._doubts < MAX_IGNORED_ANSWERS:
-            self._doubts += 1
+        if self._is_implausible(vanished) and self._ignored_answers < MAX_IGNORED_ANSWERS:
+            self._ignored_answers += 1
             return False
-        self._doubts = 0
+        self._ignored_answers = 0
         before = self.by_id
         # Most records are the same objects as before (parse.Squeue), so 20,000 of them are cheap.
         changed = [job for job in by_id.values() if _differs(before.get(job.job_id), job)]
@@ -249,16 +249,16 @@ class JobTracker:
         outdated += [before[job.job_id] for job in changed if job.job_id in before]
         last = {key: self.find(key, None) for job in outdated if (key := to_key(job)) is not None}
         for job in outdated:
-            self._same_name_records(job).pop(job.job_id, None)
+            self._records_beside(job).pop(job.job_id, None)
         for job in changed:
-            self._same_name_records(job)[job.job_id] = job
+            self._records_beside(job)[job.job_id] = job
         for key, job_before in last.items():
             if not self._portal_records[key]:
                 del self._portal_records[key]
                 if key not in self._unknown_uuids:
                     self._record_vanished(key, job_before, now)
         for job in outdated:
-            if job.uuid is None and not self._same_name_records(job):
+            if job.uuid is None and not self._records_beside(job):
                 self._external_arrays.pop(job.array_job_id or 0, None)
         for job in changed:
             if (known_key := to_key(job)) is not None:
@@ -291,8 +291,8 @@ class JobTracker:
                     min(missing.next_lookup_at, now),
                 )
 
-    def _same_name_records(self, job: JobInfo) -> dict[int, JobInfo]:
-        """Return the records with the same name as this one, by Slurm's job id."""
+    def _records_beside(self, job: JobInfo) -> dict[int, JobInfo]:
+        """Return the records with this one's key, or of its external array, by Slurm's job id."""
         key = to_key(job)
         if key is not None:
             return self._portal_records.setdefault(key, {})

@@ -69,7 +69,7 @@ def is_submission(missing: MissingJob, job: JobInfo) -> bool:
 
 
 def group_by_ref(jobs: Iterable[JobInfo]) -> dict[JobRef, list[JobInfo]]:
-    """Return jobs by our name and by Slurm's ids."""
+    """Return jobs by their PortalJobKey and by Slurm's ids."""
     by_ref: dict[JobRef, list[JobInfo]] = {}
     for job in jobs:
         key = to_key(job)

@@ -4,8 +4,8 @@ Pure.
 
 **Why a job's name cannot forge a record.** A name or comment may contain any text: newlines, bars,
 a whole line that looks like another user's job. squeue and sacct print it unchanged. So fields are
-separated not by a character but by a *mark*: random text made for this one call (client.py), which
-the user who chose the name cannot have known. For squeue the format is passed in the environment
+separated not by a character but by a *delimiter*: random text made for this one call (client.py),
+which the user who chose the name cannot have known. For squeue the format is passed in the environment
 (SQUEUE_FORMAT), not in the arguments, which every user of the machine can read in /proc.
 User-controlled fields come last, cut to a fixed width; text between two marks is interpreted only
 by its position, and an answer with a wrong number of fields is refused as a whole (`BadOutput`).
@@ -87,14 +87,14 @@ class BadOutput(ValueError):
 # --- jobs ---------------------------------------------------------------------------------------
 
 
-def squeue_format(mark: str) -> str:
+def squeue_format(delimiter: str) -> str:
     """Return the value of SQUEUE_FORMAT for one call."""
-    return "".join(mark + part for part in (_BETWEEN.join(_SQUEUE_OWN), *_SQUEUE_USERS))
+    return "".join(delimiter + part for part in (_BETWEEN.join(_SQUEUE_OWN), *_SQUEUE_USERS))
 
 
-def parse_squeue(text: str, mark: str) -> list[JobInfo]:
+def parse_squeue(text: str, delimiter: str) -> list[JobInfo]:
     """Parse all jobs in squeue's answer."""
-    return Squeue().jobs(text, mark)
+    return Squeue().jobs(text, delimiter)
 
 
 class Squeue:
@@ -106,40 +106,40 @@ class Squeue:
     def __init__(self) -> None:
         self._known: dict[_Record, JobInfo] = {}
 
-    def jobs(self, text: str, mark: str) -> list[JobInfo]:
+    def jobs(self, text: str, delimiter: str) -> list[JobInfo]:
         """Parse one answer, like parse_squeue."""
-        records = list(_squeue_records(text, mark))
+        records = list(_squeue_records(text, delimiter))
         parsed = {key: self._known[key] for key in records if key in self._known}
         parsed |= {key: _squeue_job(key) for key in records if key not in parsed}
         self._known = parsed
         return [parsed[key] for key in records]
 
 
-def parse_sacct(text: str, mark: str) -> list[JobInfo]:
+def parse_sacct(text: str, delimiter: str) -> list[JobInfo]:
     """Parse all jobs in the output of `sacct -X -P --delimiter=MARK --format=SACCT_FIELDS`."""
-    return [sacct_job(fields) for fields in _sacct_records(text, mark)]
+    return [sacct_job(fields) for fields in _sacct_records(text, delimiter)]
 
 
-def _squeue_records(text: str, mark: str) -> Iterator[_Record]:
+def _squeue_records(text: str, delimiter: str) -> Iterator[_Record]:
     """Split the answer into (Slurm's own fields, GPUs, comment, name).
 
-    Each record begins with the mark, so the last part of each record is `name + newline`.
+    Each record begins with the delimiter, so the last part of each record is `name + newline`.
     """
-    before, *parts = text.split(mark)
+    before, *parts = text.split(delimiter)
     if before or len(parts) % (1 + len(_SQUEUE_USERS)):
         raise BadOutput("squeue's fields don't come out even")
     fields_iterator = iter(parts)
     return zip(fields_iterator, fields_iterator, fields_iterator, fields_iterator, strict=True)
 
 
-def _sacct_records(text: str, mark: str) -> Iterator[list[str]]:
+def _sacct_records(text: str, delimiter: str) -> Iterator[list[str]]:
     """Split the answer into records.
 
     sacct prints marks only between fields: a comment and the next record's id share a piece,
     separated by its last newline (an id contains none).
     """
     width = SACCT_FIELDS.count(",") + 1
-    pieces = text.split(mark)
+    pieces = text.split(delimiter)
     if len(pieces) == 1 and not text.strip():
         return
     if len(pieces) % (width - 1) != 1:

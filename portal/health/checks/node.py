@@ -20,9 +20,9 @@ from spawner.catalog.launch_files import quote
 from spawner.errors import HomeUnavailable, JobNotFound, SpawnerError
 from spawner.launcher.folders import JOBS_FOLDER
 from spawner.launcher.pool import LauncherPool
+from spawner.package_hash import hash_package
 from spawner.slurm.client import Slurm
 from spawner.slurm.model import JobInfo, JobPhase, JobSpec, Outcome, Resources
-from spawner.package_hash import hash_package
 
 MARK = "portal-check: "
 JOB_S = 120.0

@@ -17,7 +17,7 @@ from portal.services.files.notebook_process import NotebookParser
 from portal.services.files.problems import to_file_error
 from spawner.errors import SpawnerError
 from spawner.launcher.connection import Channel
-from spawner.launcher.file_answers import Room
+from spawner.launcher.file_answers import DiskSpace
 from spawner.launcher.file_names import from_text, to_text
 from spawner.launcher.file_pool import FileProcessPool
 from spawner.tasks import end_all
@@ -53,7 +53,7 @@ class RootState:
 
     root: FileRoot
     root_path: str
-    room: Room | None
+    disk_space: DiskSpace | None
     quota: quota.Quota | None
     problem: str | None
 
@@ -137,21 +137,24 @@ class FileAccess:
         root_path = await self.root_path_of(username, root)
         try:
             with converting_errors():
-                room = await self.pool(root.name).room(username, root_path)
+                disk_space = await self.pool(root.name).find_disk_space(username, root_path)
         except PortalError as error:
             return RootState(root, root_path, None, None, error.detail)
-        return RootState(root, root_path, room, await self._find_quota(username, root, room), None)
+        found = await self._find_quota(username, root, disk_space)
+        return RootState(root, root_path, disk_space, found, None)
 
-    async def _find_quota(self, username: str, root: FileRoot, room: Room) -> quota.Quota | None:
+    async def _find_quota(
+        self, username: str, root: FileRoot, disk_space: DiskSpace
+    ) -> quota.Quota | None:
         command = self.settings.file_quota_command
         if not command:
-            return quota.parse_text(room.quota_text) if room.quota_text else None
+            return quota.parse_text(disk_space.quota_text) if disk_space.quota_text else None
         key, now = (username, root.name), time.monotonic()
         asked_at, result = self._quotas.get(key, (-QUOTA_KEPT_S, None))
         if now - asked_at < QUOTA_KEPT_S:
             return result
         result = await quota.run_quota_command(
-            fill_command(command, username, from_text(room.real_path)), QUOTA_S
+            fill_command(command, username, from_text(disk_space.real_path)), QUOTA_S
         )
         self._quotas[key] = (time.monotonic(), result)
         return result

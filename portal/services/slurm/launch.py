@@ -253,7 +253,7 @@ async def _prepare_tensorboard(
         uuid=uuid,
         tensorboard_id=board.id,
         secret=secret,
-        guard_key=board.guard_key,
+        signing_key=board.guard_key,
         portal_url=context.settings.node_url,
         portal_ca=context.settings.node_url_ca,
         tls=context.settings.node_tls,

@@ -68,7 +68,7 @@ class Pictures:
             with Image.open(path) as image:
                 small = image.convert("RGB").resize((self.size, self.size))
         except UnidentifiedImageError as error:
-            raise InputRefused(f"{path} is no image.") from error
+            raise InputRefused(f"{path} is not an image.") from error
         return torch.from_numpy(np.array(small)).permute(2, 0, 1).float() / 255
 
 
@@ -120,7 +120,9 @@ def load(path, device):
             return torch.export.load(path).module().to(device)
         return torch.jit.load(path, map_location=device).eval()
     except (RuntimeError, ValueError) as error:
-        raise InputRefused(f"{path} is no whole model that can be loaded: {error}") from error
+        raise InputRefused(
+            f"{path} is not a complete model, or can't be loaded: {error}"
+        ) from error
 
 
 def columns(outputs, kind):
@@ -165,8 +167,8 @@ class InferenceProgress:
     """Progress report: lines of output and a scalar with the speed."""
 
     def __init__(self, done, total, unit, logdir):
-        self.begun, self.done, self.total, self.unit = done, done, total, unit
-        self.began = self.reported = time.perf_counter()
+        self.done_before, self.done, self.total, self.unit = done, done, total, unit
+        self.started_s = self.reported = time.perf_counter()
         self.writer = SummaryWriter(logdir)
 
     def add(self, count):
@@ -174,7 +176,7 @@ class InferenceProgress:
         now = time.perf_counter()
         if now - self.reported >= REPORT_EVERY_S or self.done == self.total:
             self.reported = now
-            speed = (self.done - self.begun) / max(now - self.began, 1e-9)
+            speed = (self.done - self.done_before) / max(now - self.started_s, 1e-9)
             toy.say(f"{self.done} of {self.total} {self.unit}, {speed:.1f} {self.unit}/s")
             self.writer.add_scalar(f"{self.unit} per second", speed, self.done)
             self.writer.flush()

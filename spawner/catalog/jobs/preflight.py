@@ -91,14 +91,14 @@ def unreachable(own_rank, peers, timeout_s):
     return lines
 
 
-def lead(group, door):
+def lead(group, listener):
     """Run rank 0: collect all ranks' addresses, send them to every rank, and add up."""
     end = time.monotonic() + group.timeout_s
     callers = {}
     while len(callers) < group.size - 1:
-        door.settimeout(max(end - time.monotonic(), 0.01))
+        listener.settimeout(max(end - time.monotonic(), 0.01))
         try:
-            connection, address = door.accept()
+            connection, address = listener.accept()
         except socket.timeout:  # TimeoutError only since Python 3.10
             break
         connection.settimeout(group.timeout_s)
@@ -130,7 +130,7 @@ def lead(group, door):
 def follow(group):
     """Run any other rank."""
     own_rank = f"rank {group.rank} on {socket.gethostname()}"
-    with listen() as door:
+    with listen() as listener:
         try:
             connection = connect(group.master, group.timeout_s)
         except PeerUnreachable as error:
@@ -139,7 +139,7 @@ def follow(group):
         with connection:
             # Rank 0 may wait for the last rank, and then for each that cannot be reached.
             connection.settimeout(group.timeout_s * (group.size + 1))
-            port = door.getsockname()[1]
+            port = listener.getsockname()[1]
             hello = {"rank": group.rank, "host": socket.gethostname(), "port": port}
             send(connection, {**hello, "values": values(group.rank)})
             reader = connection.makefile("r")
@@ -157,8 +157,8 @@ def main():
     master = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
     group = RankGroup(rank, size, master, timeout_s)
     if rank == 0:
-        with listen(master[1]) as door:
-            total, lines = lead(group, door)
+        with listen(master[1]) as listener:
+            total, lines = lead(group, listener)
     else:
         total, lines = follow(group)
     if not lines and total != expected(size):

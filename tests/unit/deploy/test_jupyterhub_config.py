@@ -106,7 +106,7 @@ def test_at_the_hosts_of_content(
     configure(c, given)
     assert c.JupyterHub.public_url == hub_url
     assert c.PortalAuthenticator.cookie_name == cookie
-    assert c.PortalAuthenticator.begin_url == "/content/begin"
+    assert c.PortalAuthenticator.content_login_url == "/content/begin"
     assert c.PortalAuthenticator.public_url == "https://portal.example"
 
 

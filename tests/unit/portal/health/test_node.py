@@ -14,8 +14,8 @@ from portal.health.checks.clocks import check_skew
 from portal.health.checks.node import MARK, NodeReport, _run_job, judge_report
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 from spawner.node import node_report
-from spawner.slurm import client
 from spawner.package_hash import hash_package
+from spawner.slurm import client
 
 NOW = 1_790_000_000.0
 PORTAL = {"status": 401, "type": "application/problem+json", "date": NOW, "here": NOW}

@@ -412,7 +412,7 @@ def test_some_lines_for_sbatch_are_passed_on(tmp_path: Path) -> None:
         ("--comment=portal:x", "--comment: the portal"),
         ("-C v100 --export=NONE", "--export: the portal"),
         ("--me=1G", "--me: the portal"),
-        ("x", "'x' is no option of sbatch"),
+        ("x", "'x' is not an option of sbatch"),
         ("--constraint='", "a quote isn't closed"),
         ("--mail-user 'a\\' -C' --array=0-9 --gres=gpu:8 --mail-user=\\'", "backslashes"),
         ("-C v100\x0b--array=0-9", "control characters"),

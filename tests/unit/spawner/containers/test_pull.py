@@ -32,7 +32,7 @@ class TestImageFile:
     def test_anything_else_is_no_image(self, tmp_path: Path, content: bytes) -> None:
         file = tmp_path / "x.sif"
         file.write_bytes(content)
-        with pytest.raises(NotAnImage, match=r"x\.sif is no image"):
+        with pytest.raises(NotAnImage, match=r"x\.sif is not an image"):
             file_architecture(file)
 
     def test_layout_names_its_architecture(self, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ class TestCommand:
     def test_it_names_the_credentials_and_holds_none(self, tmp_path: Path) -> None:
         known = base64.b64encode(b"me:hidden-word").decode()
         auth = TestCredentialsFile.file(tmp_path, json.dumps({"auths": {"h": {"auth": known}}}))
-        order = PullRequest(
+        request = PullRequest(
             reference=parse_reference("docker://h.example/x"),
             target=Path("/images/.import-1.sif"),
             work=tmp_path,
@@ -116,7 +116,7 @@ class TestCommand:
             plain=True,
             timeout_s=60,
         )
-        words = argv(order)
+        words = argv(request)
         assert words[-2:] == ["/images/.import-1.sif", "docker://h.example/x:latest"]
         assert words[words.index("--authfile") + 1] == str(auth)
         assert "--no-https" in words

@@ -173,7 +173,7 @@ async def test_what_a_real_launcher_did_is_in_the_log_by_the_requests_name(
     names = [await asyncio.create_task(asked(op)) for op in ("ping", "withdraw")]
     (channel,) = pool._channels.values()
     await pool.close()
-    await channel._complaints
+    await channel._stderr_reader
     assert logged(caplog) == [
         ("user", "ping", "ok", names[0]), ("user", "withdraw", "ok", names[1]),
     ]  # fmt: skip

@@ -32,8 +32,8 @@ def preflight() -> ModuleType:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return int(door.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def start(rank: int, size: int, port: int, timeout_s: float) -> subprocess.Popen[str]:
