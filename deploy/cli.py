@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from deploy import front_door, system, version_folder
+from deploy import nginx_inputs, system, version_folder
 from deploy import runtime as runtimes
 from deploy.upgrade.command import upgrade
 from deploy.vscode import install as vscode_install
@@ -154,12 +154,12 @@ def system_files(
         raise typer.BadParameter("Specify either --out FOLDER or --install.")
     settings = load()
     accounts = system.ServiceAccounts(portal_account, hub_account, nginx_account)
-    listeners = front_door.Listen(listen, listen_notebooks, listen_tensorboards)
-    site = system.Installation(settings, _config_path(), accounts, listen=listeners)
+    listeners = nginx_inputs.ListenOptions(listen, listen_notebooks, listen_tensorboards)
+    installation = system.Installation(settings, _config_path(), accounts, listen=listeners)
     try:
         if install:
-            system.make_folders(system.folders(site))
-        changed = system.write_files(system.files(site), (out or Path("/")).absolute())
+            system.make_folders(system.folders(installation))
+        changed = system.write_files(system.files(installation), (out or Path("/")).absolute())
     except system.SystemFilesRefused as error:
         raise _refuse(str(error)) from error
     for path in changed:

@@ -54,33 +54,33 @@ class HomeFolders:
 class HomeDirectory:
     """One user's home directory. `making` and `leaving` lie beside it; only root can enter them."""
 
-    site: HomeFolders
+    folders: HomeFolders
     username: str
     uid: int
     gid: int
 
     @property
     def path(self) -> Path:
-        return self.site.base / self.username
+        return self.folders.base / self.username
 
     @property
     def making(self) -> Path:
-        return self.site.base / f".making-{self.uid}"
+        return self.folders.base / f".making-{self.uid}"
 
     @property
     def leaving(self) -> Path:
-        return self.site.base / f".leaving-{self.uid}"
+        return self.folders.base / f".leaving-{self.uid}"
 
 
-def home_of(site: HomeFolders, username: str, uid: str, gid: str, home: str) -> HomeDirectory:
+def home_of(folders: HomeFolders, username: str, uid: str, gid: str, home: str) -> HomeDirectory:
     """Validate the arguments. Raises HomeRefused for what can't be a user's home directory."""
     if not USERNAME.fullmatch(username):
         raise HomeRefused("This username is not valid.")
-    if not NUMBER.fullmatch(uid) or int(uid) < site.min_uid or not NUMBER.fullmatch(gid):
+    if not NUMBER.fullmatch(uid) or int(uid) < folders.min_uid or not NUMBER.fullmatch(gid):
         raise HomeRefused(
             f"These are not the IDs of an ordinary user: uid {uid[:20]}, gid {gid[:20]}."
         )
-    directory = HomeDirectory(site, username, int(uid), int(gid))
+    directory = HomeDirectory(folders, username, int(uid), int(gid))
     if home != str(directory.path):
         raise HomeRefused(f"The home directory of {username} must be {directory.path}.")
     return directory
@@ -91,7 +91,7 @@ def create(home: HomeDirectory) -> str:
     if _exists(home):
         return f"{home.path} already exists."
     _remove(home.making)
-    shutil.copytree(home.site.skeleton, home.making, symlinks=True)
+    shutil.copytree(home.folders.skeleton, home.making, symlinks=True)
     home.making.chmod(0o700)
     for folder, folders, files in os.walk(home.making):
         for name in (*folders, *files):
@@ -105,16 +105,16 @@ def archive(home: HomeDirectory) -> str:
     """Pack it into a file that belongs to root, and remove it."""
     if not _put_aside(home):
         return f"{home.path} does not exist."
-    target = home.site.archive / f"{home.username}-{home.uid}.tar.gz"
+    target = home.folders.archive / f"{home.username}-{home.uid}.tar.gz"
     number = 1
     while target.exists():
         number += 1
-        target = home.site.archive / f"{home.username}-{home.uid}-{number}.tar.gz"
-    half = home.site.archive / f".half-{home.uid}"
+        target = home.folders.archive / f"{home.username}-{home.uid}-{number}.tar.gz"
+    half = home.folders.archive / f".half-{home.uid}"
     arguments = [TAR, "--create", f"--use-compress-program={GZIP}", "--one-file-system"]
     arguments.append(f"--file={half}")
     name = f"--transform=s,^{re.escape(home.leaving.name)},{home.username},S"
-    directory_option = f"--directory={home.site.base}"
+    directory_option = f"--directory={home.folders.base}"
     command = [*arguments, directory_option, name, home.leaving.name]
     subprocess.run(command, check=True, umask=0o077, env=ENVIRONMENT)
     half.rename(target)
@@ -175,7 +175,7 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def site_of(file: Path) -> HomeFolders:
+def load_folders(file: Path) -> HomeFolders:
     """Read the configuration. Raises HomeRefused if users other than root could have written it."""
     opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(opened, encoding="utf-8") as text:
@@ -198,7 +198,7 @@ def main(arguments: list[str]) -> int:
         return 2
     task, *user_fields = arguments
     try:
-        home = home_of(site_of(Path(__file__).resolve().with_suffix(".conf")), *user_fields)
+        home = home_of(load_folders(Path(__file__).resolve().with_suffix(".conf")), *user_fields)
         print(TASKS[task](home))
     except (HomeRefused, OSError, subprocess.CalledProcessError) as error:
         print(error, file=sys.stderr)

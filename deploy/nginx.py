@@ -16,12 +16,12 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from deploy.front_door import (
+from deploy.nginx_inputs import (
     Certificate,
-    FrontDoor,
-    FrontDoorListener,
-    Listen,
+    ListenOptions,
     NginxError,
+    NginxInputs,
+    NginxListener,
     from_settings,
 )
 from deploy.nginx_program import HTTP2_DIRECTIVE, version_here
@@ -31,13 +31,13 @@ from spawner.ssh import grant
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 PAGES = (
-    "away.html",
-    "away.problem",
+    "unavailable.html",
+    "unavailable.problem",
     "node.html",
     "node.problem",
-    "slower.problem",
-    "larger.problem",
-    "unread.problem",
+    "too-many-attempts.problem",
+    "too-large.problem",
+    "bad-request.problem",
     "missing.problem",
     "method.problem",
     "long.problem",
@@ -46,7 +46,7 @@ PAGES = (
     "busy.problem",
     "precondition.problem",
     "range.problem",
-    "plain.problem",
+    "tls-required.problem",
 )
 FOLDERS = ("cache", "logs", "temp", "_pages")
 
@@ -89,14 +89,14 @@ any name from another port of the host; a node then gets no cookie at all."""
 
 _SAFE_PATH = re.compile(r"^/[^\x00-\x1f\"\\${};]*$")
 _SAFE_HOST = re.compile(r"^[0-9A-Za-z_.\[\]:-]+$")
-_SAFE_HOME = re.compile(r"^https?://[^\x00-\x20\"\\${};]*$")
+_SAFE_URL = re.compile(r"^https?://[^\x00-\x20\"\\${};]*$")
 _SAFE_COOKIE = re.compile(r"^[A-Za-z0-9_-]+$")
 
 
-def render(door: FrontDoor) -> dict[str, str]:
+def render(inputs: NginxInputs) -> dict[str, str]:
     """Return the files below the folder by name. Raises NginxError for values unsafe in
     nginx.conf."""
-    _validate(door)
+    _validate(inputs)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -104,25 +104,25 @@ def render(door: FrontDoor) -> dict[str, str]:
         autoescape=False,  # noqa: S701  not HTML; _validate validates the values
     )
     text = environment.get_template("nginx.conf").render(
-        folder=door.folder,
-        front=door.front,
-        cluster=door.cluster,
-        scheme=door.scheme,
-        http2_directive=door.version >= HTTP2_DIRECTIVE,
-        portals=door.portals or (door.portal,),
-        hub=door.hub,
-        cookie=door.gate_cookie,
-        cookies=_any_of(_list_cookies(door)),
-        kept_cookies=kept_cookies(_list_cookies(door)),
-        own_cookie=door.cookie,
+        folder=inputs.folder,
+        public=inputs.public,
+        cluster=inputs.cluster,
+        scheme=inputs.scheme,
+        http2_directive=inputs.version >= HTTP2_DIRECTIVE,
+        portals=inputs.portals or (inputs.portal,),
+        hub=inputs.hub,
+        cookie=inputs.gate_cookie,
+        cookies=_any_of(_list_cookies(inputs)),
+        kept_cookies=kept_cookies(_list_cookies(inputs)),
+        own_cookie=inputs.cookie,
         hub_cookies=HUB_COOKIES,
-        trusted_proxies=door.trusted_proxies,
-        content=door.content,
-        own_hosts=door.own_hosts,
-        own_listeners=_list_own_listeners(door),
-        assets=door.assets,
-        node_ca=door.node_ca,
-        connections=door.connections,
+        trusted_proxies=inputs.trusted_proxies,
+        content=inputs.content,
+        own_hosts=inputs.own_hosts,
+        own_listeners=_list_own_listeners(inputs),
+        assets=inputs.assets,
+        node_ca=inputs.node_ca,
+        connections=inputs.connections,
         username=names.USERNAME.pattern,
         server=names.SESSION.pattern,
         job_number=names.JOB_NUMBER.pattern,
@@ -136,19 +136,19 @@ def render(door: FrontDoor) -> dict[str, str]:
     return {"nginx.conf": text, **pages}
 
 
-def _list_own_listeners(door: FrontDoor) -> list[FrontDoorListener]:
-    """Return the listeners of user content other than the front's, each once."""
-    listeners: dict[tuple[tuple[str, ...], int], FrontDoorListener] = {}
-    for server in door.content.servers if door.content else ():
+def _list_own_listeners(inputs: NginxInputs) -> list[NginxListener]:
+    """Return the listeners of user content other than the public one, each once."""
+    listeners: dict[tuple[tuple[str, ...], int], NginxListener] = {}
+    for server in inputs.content.servers if inputs.content else ():
         listeners.setdefault((server.listener.addresses, server.listener.port), server.listener)
-    listeners.pop((door.front.addresses, door.front.port), None)
+    listeners.pop((inputs.public.addresses, inputs.public.port), None)
     return list(listeners.values())
 
 
-def _list_cookies(door: FrontDoor) -> list[str]:
+def _list_cookies(inputs: NginxInputs) -> list[str]:
     """Return the portal's cookies that no node may see."""
-    content = (*door.content.cookies, door.content.entry) if door.content else ()
-    return [name for name in (door.cookie, door.device_cookie, *content) if name]
+    content = (*inputs.content.cookies, inputs.content.redirect_cookie) if inputs.content else ()
+    return [name for name in (inputs.cookie, inputs.device_cookie, *content) if name]
 
 
 @dataclass(frozen=True)
@@ -180,9 +180,9 @@ def _any_of(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"(?:{'|'.join(names)})"
 
 
-def _validate(door: FrontDoor) -> None:
-    paths = [door.folder, *(path for path in (door.assets, door.node_ca) if path)]
-    for listener in door.listeners:
+def _validate(inputs: NginxInputs) -> None:
+    paths = [inputs.folder, *(path for path in (inputs.assets, inputs.node_ca) if path)]
+    for listener in inputs.listeners:
         if listener.certificate:
             paths += [listener.certificate.chain, listener.certificate.key]
     for path in paths:
@@ -191,44 +191,44 @@ def _validate(door: FrontDoor) -> None:
                 f"{path} can't be used: the path must be absolute and must not contain "
                 "quotes, braces, $ or ;"
             )
-    addresses = [address for listener in door.listeners for address in listener.addresses]
-    for network in door.trusted_proxies:
+    addresses = [address for listener in inputs.listeners for address in listener.addresses]
+    for network in inputs.trusted_proxies:
         try:
             ipaddress.ip_network(network)
         except ValueError as error:
             raise NginxError(f"{network} is not an address or a network") from error
-    for host in (door.portal, *door.portals, door.hub, *addresses):
+    for host in (inputs.portal, *inputs.portals, inputs.hub, *addresses):
         if host != "*" and not _SAFE_HOST.match(host):
             raise NginxError(f"{host} is not a valid host")
-    for name in _list_cookies(door):
+    for name in _list_cookies(inputs):
         if not _SAFE_COOKIE.match(name):
             raise NginxError(f"{name} is not a valid cookie name")
-    if door.content and not _SAFE_HOME.match(door.content.home):
-        raise NginxError(f"{door.content.home} is not a valid redirect target")
+    if inputs.content and not _SAFE_URL.match(inputs.content.portal_url):
+        raise NginxError(f"{inputs.content.portal_url} is not a valid redirect target")
 
 
-def write(door: FrontDoor) -> Path:
+def write(inputs: NginxInputs) -> Path:
     """Render into the folder and return nginx.conf's path. The folder is nginx's own, mode 0700."""
-    door.folder.mkdir(parents=True, exist_ok=True)
-    door.folder.chmod(0o700)
+    inputs.folder.mkdir(parents=True, exist_ok=True)
+    inputs.folder.chmod(0o700)
     for name in FOLDERS:
-        (door.folder / name).mkdir(mode=0o700, exist_ok=True)
-    for name, text in render(door).items():
-        path = door.folder / name
+        (inputs.folder / name).mkdir(mode=0o700, exist_ok=True)
+    for name, text in render(inputs).items():
+        path = inputs.folder / name
         fresh = path.with_name(f".{path.name}.new")
         fresh.write_text(text, "utf-8")
         fresh.replace(path)
-    return door.folder / "nginx.conf"
+    return inputs.folder / "nginx.conf"
 
 
-def command(door: FrontDoor, *options: str) -> list[str]:
+def command(inputs: NginxInputs, *options: str) -> list[str]:
     """Return the argv that starts nginx with this configuration; `-t` checks, `-s reload` reloads.
 
     nginx needs no root privileges unless a port is below 1024.
     """
-    log = door.folder / "logs" / "error.log"
-    conf = door.folder / "nginx.conf"
-    return ["nginx", "-p", str(door.folder), "-e", str(log), "-c", str(conf), *options]
+    log = inputs.folder / "logs" / "error.log"
+    conf = inputs.folder / "nginx.conf"
+    return ["nginx", "-p", str(inputs.folder), "-e", str(log), "-c", str(conf), *options]
 
 
 def _parse_arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -257,15 +257,17 @@ def main(argv: list[str] | None = None) -> int:
     )
     try:
         settings = Settings()  # read from its sources; secrets stay unread
-        listen = Listen(arguments.listen, arguments.listen_notebooks, arguments.listen_tensorboards)
-        door = from_settings(
+        listen = ListenOptions(
+            arguments.listen, arguments.listen_notebooks, arguments.listen_tensorboards
+        )
+        inputs = from_settings(
             settings, arguments.out.resolve(), listen=listen, certificate=pair or None
         )
-        write(replace(door, version=version_here()))
+        write(replace(inputs, version=version_here()))
     except (NginxError, ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(*command(door, "-t"))
+    print(*command(inputs, "-t"))
     return 0
 
 

@@ -25,16 +25,16 @@ def render(
     account: str,
     launcher: str,
     groups: Sequence[str],
-    as_root: Sequence[str] = (),
+    root_programs: Sequence[str] = (),
     umask: str = "022",
 ) -> str:
     """Render the sudoers file. Raises ValueError.
 
     `groups`: the portal's account may act as their members; if empty, as every user but root, and
-    the launcher refuses uids under its own `min_uid`. `as_root`: programs for home directories,
-    which run as root with this `umask`.
+    the launcher refuses uids under its own `min_uid`. `root_programs`: programs for home
+    directories, which run as root with this `umask`.
     """
-    for path in (launcher, *as_root):
+    for path in (launcher, *root_programs):
         if not _PLAIN_PATH.fullmatch(path):
             raise ValueError(f"{path} can't be used in sudoers: use only letters, digits and ._/+-")
     if not USERNAME.fullmatch(account):
@@ -42,14 +42,14 @@ def render(
     users = ", ".join(f"%{_SPECIAL.sub(_escape, group)}" for group in groups) or "ALL"
     lines = [
         "# the portal's account may run one program as a user of the portal"
-        + (", and those for their homes as root" if as_root else ""),
+        + (", and those for their homes as root" if root_programs else ""),
         f'Cmnd_Alias PORTAL_LAUNCHER = {launcher} ""',
         f"Defaults!PORTAL_LAUNCHER {_OPTIONS}, umask=0077, umask_override, runcwd=/",
         f"{account} ALL=({users}, !#0) NOPASSWD:NOSETENV: PORTAL_LAUNCHER",
     ]
-    if as_root:
+    if root_programs:
         lines += [
-            f"Cmnd_Alias PORTAL_HOMES = {', '.join(as_root)}",
+            f"Cmnd_Alias PORTAL_HOMES = {', '.join(root_programs)}",
             f"Defaults!PORTAL_HOMES {_OPTIONS}, umask={umask:0>4}, umask_override, runcwd=/",
             f"{account} ALL=(root) NOPASSWD:NOSETENV: PORTAL_HOMES",
         ]

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from deploy import front_door, nginx, nginx_program, sudoers
+from deploy import nginx, nginx_inputs, nginx_program, sudoers
 from portal.cli.proposal import to_toml
 from portal.config.settings import Settings
 from portal.services.sessions.gate import host_port, portal_address
@@ -81,7 +81,7 @@ class Installation:
     hub_dir: Path = Path("/var/lib/portal-hub")
     nginx_dir: Path = Path("/var/lib/portal-nginx")
     backup_dir: Path = Path("/var/backups/portal")
-    listen: front_door.Listen = field(default_factory=front_door.Listen)
+    listen: nginx_inputs.ListenOptions = field(default_factory=nginx_inputs.ListenOptions)
 
 
 @dataclass(frozen=True)
@@ -98,70 +98,71 @@ def text_file(text: str, mode: int = 0o644) -> File:
     return File(text.encode(), mode)
 
 
-def files(site: Installation) -> dict[Path, File]:
+def files(installation: Installation) -> dict[Path, File]:
     """Return every file by its absolute path. Raises SystemFilesRefused."""
-    settings = site.settings
-    for program in as_root(settings):
-        check_roots_alone(Path(program))
+    settings = installation.settings
+    for program in list_root_programs(settings):
+        require_only_root_writes(Path(program))
     try:
-        door = front_door.from_settings(settings, site.nginx_dir, listen=site.listen)
-        door = replace(door, version=nginx_program.version_here())
-        front = {
-            site.nginx_dir / name: text_file(text) for name, text in nginx.render(door).items()
+        folder = installation.nginx_dir
+        inputs = nginx_inputs.from_settings(settings, folder, listen=installation.listen)
+        inputs = replace(inputs, version=nginx_program.version_here())
+        nginx_files = {
+            folder / name: text_file(text) for name, text in nginx.render(inputs).items()
         }
         rule = sudoers.render(
-            site.accounts.portal,
+            installation.accounts.portal,
             str(settings.launcher_path),
             settings.ldap_user_groups,
-            as_root(settings),
+            list_root_programs(settings),
             settings.umask,
         )
-    except (front_door.NginxError, ValueError) as error:
+    except (nginx_inputs.NginxError, ValueError) as error:
         raise SystemFilesRefused(f"{error}.") from error
     return {
-        **{UNITS / name: text_file(text) for name, text in units(site, door).items()},
+        **{UNITS / name: text_file(text) for name, text in units(installation, inputs).items()},
         SUDOERS: text_file(rule, 0o440),
         **launcher_files(settings),
-        hub_config(site): text_file(_render_toml(hub_values(site))),
-        **front,
+        hub_config(installation): text_file(_render_toml(hub_values(installation))),
+        **nginx_files,
     }
 
 
-def folders(site: Installation) -> list[tuple[Path, str, int]]:
+def folders(installation: Installation) -> list[tuple[Path, str, int]]:
     """Return each service's own folders, with the owner's name and the mode."""
-    accounts, settings = site.accounts, site.settings
+    accounts, settings = installation.accounts, installation.settings
     # nginx's account must reach the nodes' authority there, but must not list the folder
-    passed = settings.node_tls and settings.node_ca_certificate.parent == settings.state_dir
+    others_enter = settings.node_tls and settings.node_ca_certificate.parent == settings.state_dir
     result = [
-        (settings.state_dir, accounts.portal, 0o711 if passed else 0o700),
-        (site.backup_dir, accounts.portal, 0o700),
-        (site.hub_dir, accounts.hub, 0o700),
-        (site.nginx_dir, accounts.nginx, 0o700),
-        *((site.nginx_dir / name, accounts.nginx, 0o700) for name in nginx.FOLDERS),
+        (settings.state_dir, accounts.portal, 0o711 if others_enter else 0o700),
+        (installation.backup_dir, accounts.portal, 0o700),
+        (installation.hub_dir, accounts.hub, 0o700),
+        (installation.nginx_dir, accounts.nginx, 0o700),
+        *((installation.nginx_dir / name, accounts.nginx, 0o700) for name in nginx.FOLDERS),
     ]
     if settings.image_import_dir is not None:
         result.append((settings.image_import_dir, accounts.portal, 0o755))
     return result
 
 
-def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
+def units(installation: Installation, inputs: nginx_inputs.NginxInputs) -> dict[str, str]:
     """Return systemd's files by name. Raises SystemFilesRefused."""
-    low = min(listener.port for listener in door.listeners) < 1024
+    low = min(listener.port for listener in inputs.listeners) < 1024
     program = nginx_program.program() or "/usr/sbin/nginx"
     values = {
-        "accounts": site.accounts,
-        "config": site.config,
-        "prefix": site.prefix,
-        "hub_dir": site.hub_dir,
-        "hub_config": hub_config(site),
-        "jupyterhub_config": _below_prefix(site, DEPLOY_DIR / "jupyterhub_config.py"),
-        "nginx_dir": site.nginx_dir,
-        "nginx": " ".join([program, *nginx.command(door)[1:]]),
+        "accounts": installation.accounts,
+        "config": installation.config,
+        "prefix": installation.prefix,
+        "hub_dir": installation.hub_dir,
+        "hub_config": hub_config(installation),
+        "jupyterhub_config": _below_prefix(installation, DEPLOY_DIR / "jupyterhub_config.py"),
+        "nginx_dir": installation.nginx_dir,
+        "nginx": " ".join([program, *nginx.command(inputs)[1:]]),
         "low_port": low,
-        "listen": host_port(site.settings.listen_host, site.settings.listen_port),
-        "as_root": as_root(site.settings),
-        "backup_dir": site.backup_dir,
-        "state_dir": site.settings.state_dir,
+        "listen": host_port(installation.settings.listen_host, installation.settings.listen_port),
+        "root_programs": list_root_programs(installation.settings),
+        "backup_dir": installation.backup_dir,
+        "state_dir": installation.settings.state_dir,
     }
     for name, value in values.items():
         # systemd interprets spaces, percent signs, quotes and backslashes in a path
@@ -187,13 +188,13 @@ def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
     return {name: environment.get_template(f"systemd/{name}").render(values) for name in UNIT_NAMES}
 
 
-def _below_prefix(site: Installation, file: Path) -> Path:
+def _below_prefix(installation: Installation, file: Path) -> Path:
     """Return the path of a file of this package as the units reach it."""
     own = OWN_PREFIX.resolve()
-    return site.prefix / file.relative_to(own) if file.is_relative_to(own) else file
+    return installation.prefix / file.relative_to(own) if file.is_relative_to(own) else file
 
 
-def as_root(settings: Settings) -> list[str]:
+def list_root_programs(settings: Settings) -> list[str]:
     """Return the programs for home directories that the settings run as root by sudo."""
     users = []
     for name in HOME_SETTINGS:
@@ -203,7 +204,7 @@ def as_root(settings: Settings) -> list[str]:
     return list(dict.fromkeys(users))
 
 
-def check_roots_alone(program: Path) -> None:
+def require_only_root_writes(program: Path) -> None:
     """Refuse a program that root would run and that other users could replace.
 
     Links are followed. A program that does not exist yet is judged by the folders above it. Raises
@@ -247,16 +248,16 @@ def launcher_conf(settings: Settings) -> str:
     return json.dumps(fields) + "\n"
 
 
-def hub_config(site: Installation) -> Path:
-    return site.config.with_name("hub.toml")
+def hub_config(installation: Installation) -> Path:
+    return installation.config.with_name("hub.toml")
 
 
-def hub_values(site: Installation) -> dict[str, str | list[str]]:
+def hub_values(installation: Installation) -> dict[str, str | list[str]]:
     """Return the values that deploy/jupyterhub_config.py requires.
 
     A portal trusts the hub on its own host only, so only other portals on loopback are included.
     """
-    settings = site.settings
+    settings = installation.settings
     other_urls = [
         f"http://{address}" for address in settings.portals if address != settings.address
     ]
@@ -269,8 +270,8 @@ def hub_values(site: Installation) -> dict[str, str | list[str]]:
         "portal_url": f"http://{portal_address(settings)}",
         "hub_token_file": str(settings.hub_token_file),
         "internal_secret_file": str(settings.internal_secret_file),
-        "cookie_secret_file": str(site.hub_dir / "cookie_secret"),
-        "db_url": f"sqlite:///{site.hub_dir}/hub.db",
+        "cookie_secret_file": str(installation.hub_dir / "cookie_secret"),
+        "db_url": f"sqlite:///{installation.hub_dir}/hub.db",
         "cookie_name": settings.cookie_name,
         **({"other_portal_urls": other_urls} if other_urls else {}),
         **({"notebook_url": notebooks} if notebooks else {}),

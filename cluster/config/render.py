@@ -89,7 +89,7 @@ def _render_sudoers(cluster: Cluster) -> str:
     everyone, *_ = (group.name for group in cluster.layout.groups)
     paths = cluster.paths
     return sudoers.render(
-        "portal", str(paths.launcher), [everyone], as_root=[str(paths.home_directory)]
+        "portal", str(paths.launcher), [everyone], root_programs=[str(paths.home_directory)]
     )
 
 

@@ -15,9 +15,10 @@ from typing import Annotated
 import typer
 
 from deploy import runtime, system, version_folder
+from deploy.nginx_inputs import ListenOptions
 from deploy.upgrade import UpgradeIncomplete, UpgradeRefused, new_settings, precheck, release
-from deploy.upgrade.installed import PresentInstallation, find_installed
-from deploy.upgrade.journal import FOLDER, Journal, JournalStore, Listen
+from deploy.upgrade.installed import CurrentInstallation, find_installed
+from deploy.upgrade.journal import FOLDER, Journal, JournalStore
 from deploy.upgrade.plan import Plan, begin, build_plan
 from deploy.upgrade.steps import RolledBack, Upgrade
 from deploy.version_folder import InstallRefused
@@ -53,7 +54,7 @@ Check = Annotated[bool, typer.Option("--check", help="Only check whether an upgr
 NewSettings = Annotated[
     Path | None,
     typer.Option(
-        help="Settings for the new version, which replace the present ones.", show_default=False
+        help="Settings for the new version, which replace the current ones.", show_default=False
     ),
 ]
 Python = Annotated[str, typer.Option(help="Python of the new virtualenv.")]
@@ -78,7 +79,7 @@ def upgrade(
     a rollback, and 4 if the rollback failed or an interrupted upgrade can't be continued.
     """
     os.umask(0o022)  # folders of the package are for all accounts
-    listeners = (listen, listen_notebooks, listen_tensorboards)
+    listeners = ListenOptions(listen, listen_notebooks, listen_tensorboards)
     own = Path(sys.prefix).resolve()
     store = JournalStore(FOLDER)
     try:
@@ -100,7 +101,7 @@ def _upgrade_or_install(
     own: Path,
     store: JournalStore,
     settings: Path | None,
-    listeners: Listen,
+    listeners: ListenOptions,
     python: str,
     *,
     check: bool,
@@ -122,7 +123,7 @@ def _upgrade_or_install(
         return None
 
 
-def _repeat_options(settings: Path | None, listeners: Listen, *, check: bool) -> list[str]:
+def _repeat_options(settings: Path | None, listeners: ListenOptions, *, check: bool) -> list[str]:
     names = ("--listen", "--listen-notebooks", "--listen-tensorboards")
     values = {"--settings": settings and str(settings.absolute())}
     values |= dict(zip(names, listeners, strict=True))
@@ -130,21 +131,23 @@ def _repeat_options(settings: Path | None, listeners: Listen, *, check: bool) ->
     return ["--check", *options] if check else options
 
 
-def _install(wheel: Path, installed: PresentInstallation, python: str) -> Path:
+def _install(wheel: Path, installed: CurrentInstallation, python: str) -> Path:
     """Return the virtualenv of the wheel, which is created beside the one in use."""
     new = release.read_release(wheel.absolute())
     link = installed.prefix.with_name(system.APP_LINK)
     target = release.locate(link, new)
     if not version_folder.is_complete(target):
-        lack = precheck.find_lack([(link.parent, precheck.measure_folder(installed.prefix))])
-        if lack:
-            raise UpgradeRefused(f"{lack} Free that space first.")
+        problem = precheck.explain_missing_space(
+            [(link.parent, precheck.measure_folder(installed.prefix))]
+        )
+        if problem:
+            raise UpgradeRefused(f"{problem} Free that space first.")
         typer.echo(f"Installation of version {new.version} into {target}.")
         release.install(link, new, python)
     return target.resolve()
 
 
-def _report_installed(installed: PresentInstallation, wheel: Path | None) -> None:
+def _report_installed(installed: CurrentInstallation, wheel: Path | None) -> None:
     if wheel is None:
         raise UpgradeRefused("Name the wheel of the new version: portal upgrade WHEEL")
     typer.echo(f"Version {installed.version} of this wheel is already in use.")
@@ -187,15 +190,15 @@ def _build_plan_again(journal: Journal) -> Plan:
     """Return the plan of an interrupted upgrade. Raises SettingsError, and REFUSALS."""
     staged = new_settings.locate_staged(journal.config)
     settings = _load_settings(staged if journal.has_settings else journal.config)
-    installed = PresentInstallation(journal.old, journal.config, journal.accounts)
+    installed = CurrentInstallation(journal.old, journal.config, journal.accounts)
     return build_plan(installed, settings, journal.listen, journal.new)
 
 
 def _run(
-    installed: PresentInstallation,
+    installed: CurrentInstallation,
     store: JournalStore,
     new: Path | None,
-    listen: Listen,
+    listen: ListenOptions,
     *,
     check: bool,
 ) -> None:
@@ -234,7 +237,9 @@ def _finish(upgrade: Upgrade) -> None:
     typer.echo(f"Version {journal.new_version} runs, from {journal.new}.")
     if journal.backup:
         typer.echo(f"The backup from before is {journal.backup}, of schema {journal.old_revision}.")
-    typer.echo(f"The version before is in {journal.old}. To check a node: portal check --as NAME")
+    typer.echo(
+        f"The previous version is still in {journal.old}. To check a node: portal check --as NAME"
+    )
 
 
 def _load_settings(config: Path) -> Settings:

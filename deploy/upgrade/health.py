@@ -1,4 +1,4 @@
-"""Health of the portal through the front door: nginx, the portal behind it, and JupyterHub."""
+"""Health of the portal as browsers reach it: nginx, the portal behind it, and JupyterHub."""
 
 from __future__ import annotations
 

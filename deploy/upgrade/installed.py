@@ -1,4 +1,4 @@
-"""The present installation, as its systemd units describe it."""
+"""The current installation, as its systemd units describe it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERSION = re.compile(r"data_scientist_portal-(.+)\.dist-info")
 
 
 @dataclass(frozen=True)
-class PresentInstallation:
+class CurrentInstallation:
     """The installation below `root`, which is another folder than / only in tests.
 
     `prefix` is the virtualenv that the units run, without links. `config` is the settings file.
@@ -38,7 +38,7 @@ class PresentInstallation:
         return self.root / path.relative_to("/")
 
 
-def find_installed(root: Path = Path("/")) -> PresentInstallation:
+def find_installed(root: Path = Path("/")) -> CurrentInstallation:
     """Read the units. Raises UpgradeRefused."""
     folder = root / system.UNITS.relative_to("/")
     portal = _read_unit(folder / "portal.service")
@@ -49,7 +49,7 @@ def find_installed(root: Path = Path("/")) -> PresentInstallation:
     )
     python = Path(_get_value(portal, "ExecStart").split()[0])
     config = Path(_get_value(portal, "Environment", "PORTAL_CONFIG="))
-    return PresentInstallation(python.parents[1].resolve(), config, accounts, root)
+    return CurrentInstallation(python.parents[1].resolve(), config, accounts, root)
 
 
 def _read_unit(file: Path) -> str:

@@ -18,11 +18,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deploy import system
+from deploy.nginx_inputs import ListenOptions
 from deploy.upgrade import UpgradeIncomplete, UpgradeRefused
 
 FOLDER = Path("/var/lib/portal-upgrade")
-Listen = tuple[str | None, str | None, str | None]
-"""The options --listen, --listen-notebooks and --listen-tensorboards."""
 
 
 class UpgradeStep(StrEnum):
@@ -50,9 +49,10 @@ class LinkChange(BaseModel):
 class Journal(BaseModel):
     """An upgrade in progress.
 
-    `step` is the one that has begun, `served` whether the new version may have served requests.
-    `restoring`: a rollback has begun to restore the backup; `kept` is another one, of what the new
-    version wrote.
+    `old` and `new` are the virtualenvs of the two versions. `step` is the one that has begun,
+    `served` whether the new version may have served requests. `backup` is the one made before the
+    upgrade. `restoring`: a rollback has begun to restore it; `kept` is a second backup, of what the
+    new version wrote. Other versions read these names in the file, so they must not change.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -68,7 +68,7 @@ class Journal(BaseModel):
     new_revision: str
     config: Path
     accounts: system.ServiceAccounts
-    listen: Listen = (None, None, None)
+    listen: ListenOptions = ListenOptions()
     links: tuple[LinkChange, ...]
     created: tuple[Path, ...] = ()
     has_settings: bool = False
@@ -143,11 +143,11 @@ class JournalStore:
         return journal
 
     def keep_former(self, files: Mapping[Path, system.File], root: Path) -> tuple[Path, ...]:
-        """Copy the present version of these files; return the paths that don't exist yet."""
+        """Copy the current version of these files; return the paths that don't exist yet."""
         shutil.rmtree(self.former, ignore_errors=True)
-        present = {path: read_file(root / path.relative_to("/")) for path in files}
-        system.write_files({path: file for path, file in present.items() if file}, self.former)
-        return tuple(path for path, file in present.items() if file is None)
+        current = {path: read_file(root / path.relative_to("/")) for path in files}
+        system.write_files({path: file for path, file in current.items() if file}, self.former)
+        return tuple(path for path, file in current.items() if file is None)
 
     def load_former(self) -> dict[Path, system.File]:
         paths = [path for path in self.former.rglob("*") if path.is_file()]

@@ -1,6 +1,6 @@
 """Settings for the new version, in a file of their own until the switch.
 
-A version refuses settings that it doesn't know. With a new required setting in the present file,
+A version refuses settings that it doesn't know. With a new required setting in the current file,
 the old version could not start again.
 """
 
@@ -21,7 +21,7 @@ def locate_staged(config: Path) -> Path:
 
 
 def stage(file: Path, config: Path, folder: Path) -> None:
-    """Copy the new settings beside the present ones, for the same account."""
+    """Copy the new settings beside the current ones, for the same account."""
     (folder / FORMER).unlink(missing_ok=True)
     _copy(file, locate_staged(config), like=config)
 

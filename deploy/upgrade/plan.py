@@ -1,4 +1,4 @@
-"""What an upgrade will change: the new version's files and links on the present installation."""
+"""What an upgrade will change: the new version's files and links on the current installation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 import typer
 
-from deploy import front_door, runtime, system
+from deploy import runtime, system
+from deploy.nginx_inputs import ListenOptions
 from deploy.upgrade import UpgradeRefused, database
-from deploy.upgrade.installed import COMMAND_LINK, PresentInstallation
-from deploy.upgrade.journal import Journal, JournalStore, LinkChange, Listen
+from deploy.upgrade.installed import COMMAND_LINK, CurrentInstallation
+from deploy.upgrade.journal import Journal, JournalStore, LinkChange
 from portal import __version__
 from portal.backup import revisions
 from portal.config.settings import Settings
@@ -18,23 +19,23 @@ from portal.config.settings import Settings
 
 @dataclass(frozen=True)
 class Plan:
-    """`site` is the new version's installation, `new` its virtualenv."""
+    """`new_installation` is the one of the new version, `new` its virtualenv."""
 
-    installed: PresentInstallation
-    site: system.Installation
+    installed: CurrentInstallation
+    new_installation: system.Installation
     new: Path
 
     @property
     def settings(self) -> Settings:
-        return self.site.settings
+        return self.new_installation.settings
 
     @property
     def backup_dir(self) -> Path:
-        return self.installed.below_root(self.site.backup_dir)
+        return self.installed.below_root(self.new_installation.backup_dir)
 
 
 def build_plan(
-    installed: PresentInstallation, settings: Settings, listen: Listen, new: Path
+    installed: CurrentInstallation, settings: Settings, listen: ListenOptions, new: Path
 ) -> Plan:
     """Return the plan. The units run the virtualenv by a link beside it. Raises UpgradeRefused."""
     link = new.with_name(system.APP_LINK)
@@ -42,19 +43,18 @@ def build_plan(
         raise UpgradeRefused(
             f"{link} has to be a link to the version in use: move the folder there away."
         )
-    listeners = front_door.Listen(*listen)
-    site = system.Installation(
-        settings, installed.config, installed.accounts, prefix=link, listen=listeners
+    new_installation = system.Installation(
+        settings, installed.config, installed.accounts, prefix=link, listen=listen
     )
-    return Plan(installed, site, new)
+    return Plan(installed, new_installation, new)
 
 
 def begin(plan: Plan, store: JournalStore, *, has_settings: bool = False) -> Journal:
-    """Create the nodes' runtime, keep the present files, and record that the upgrade begins."""
+    """Create the nodes' runtime, keep the current files, and record that the upgrade begins."""
     link = plan.settings.runtime_dir
     typer.echo(f"Runtime of the nodes beside {link}.")
     made = runtime.prepare(link, runtime.find_python(link))
-    installed, site = plan.installed, plan.site
+    installed, new_installation = plan.installed, plan.new_installation
     journal = Journal(
         old=installed.prefix,
         old_version=installed.version,
@@ -64,13 +64,13 @@ def begin(plan: Plan, store: JournalStore, *, has_settings: bool = False) -> Jou
         new_revision=revisions.head(),
         config=installed.config,
         accounts=installed.accounts,
-        listen=(site.listen.public, site.listen.notebooks, site.listen.tensorboards),
+        listen=new_installation.listen,
         links=(
-            _change_link(site.prefix, str(plan.new)),
-            *_change_command(installed, site.prefix),
+            _change_link(new_installation.prefix, str(plan.new)),
+            *_change_command(installed, new_installation.prefix),
             _change_link(link, made.name),
         ),
-        created=store.keep_former(system.files(site), installed.root),
+        created=store.keep_former(system.files(new_installation), installed.root),
         has_settings=has_settings,
     )
     return store.record(journal)
@@ -81,7 +81,7 @@ def _change_link(link: Path, after: str) -> LinkChange:
     return LinkChange(link=link, before=before, after=after)
 
 
-def _change_command(installed: PresentInstallation, prefix: Path) -> tuple[LinkChange, ...]:
+def _change_command(installed: CurrentInstallation, prefix: Path) -> tuple[LinkChange, ...]:
     """Return the change of /usr/local/bin/portal, if it is a link to the version in use."""
     link, program = installed.below_root(COMMAND_LINK), installed.prefix / "bin/portal"
     if not link.is_symlink() or link.resolve() != program.resolve():

@@ -37,7 +37,7 @@ def run_prechecks(plan: Plan) -> Iterator[CheckResult]:
         "services": check_services,
         "runtime of the nodes": check_runtime,
         "disk": check_disk,
-        "front door": check_front_door,
+        "answers through nginx": check_answers,
     }
     for name, check in checks.items():
         try:
@@ -59,12 +59,14 @@ SUGGESTIONS = {
     "services": "Start them with `systemctl start portal.target`, or find the cause first.",
     "runtime of the nodes": "Run `portal runtime` as in docs/install.md, step 4, to see the cause.",
     "disk": "Free that space, for example by removing old virtualenvs, runtimes and backups.",
-    "front door": "The upgrade ends with the same check, which has to pass before it, too.",
+    "answers through nginx": (
+        "The upgrade ends with the same check, which has to pass before it, too."
+    ),
 }
 
 
 def check_old_settings(plan: Plan) -> str:
-    """Check that the installed version reads the present settings: a rollback starts it again."""
+    """Check that the installed version reads the current settings: a rollback starts it again."""
     uid = plan.settings.state_dir.stat().st_uid
     with tempfile.TemporaryDirectory(prefix="portal-upgrade-") as folder:
         shutil.chown(folder, uid)
@@ -82,7 +84,7 @@ def check_database(plan: Plan) -> str:
 
 def check_files(plan: Plan) -> str:
     """Check that every file can be rendered, and that no folder is in the link's place."""
-    system.files(plan.site)
+    system.files(plan.new_installation)
     return ""
 
 
@@ -107,7 +109,7 @@ def check_disk(plan: Plan) -> str:
         runtime.locate(link, runtime.find_python(link))
     ):
         needs.append((link.parent, measure_folder(link.resolve())))
-    return find_lack(needs)
+    return explain_missing_space(needs)
 
 
 def measure_folder(folder: Path) -> int:
@@ -115,8 +117,8 @@ def measure_folder(folder: Path) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def find_lack(needs: list[tuple[Path, int]]) -> str:
-    """Return which disk lacks space for all that is written to it."""
+def explain_missing_space(needs: list[tuple[Path, int]]) -> str:
+    """Return which disk has too little space for all that is written to it; "" if none."""
     total: dict[int, int] = {}
     for folder, number in needs:
         device = folder.stat().st_dev
@@ -130,6 +132,6 @@ def find_lack(needs: list[tuple[Path, int]]) -> str:
     return ""
 
 
-def check_front_door(plan: Plan) -> str:
+def check_answers(plan: Plan) -> str:
     results = health.check_health(plan.settings)
     return " ".join(f"{result.text} {result.suggestion}" for result in results if result.problem)

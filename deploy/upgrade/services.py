@@ -10,12 +10,12 @@ import subprocess
 from deploy.upgrade import UpgradeRefused
 
 CHANGED = ("portal.socket", "portal.service", "portal-hub.service")
-FRONT = "portal-nginx.service"
+NGINX_UNIT = "portal-nginx.service"
 
 
 def find_inactive() -> list[str]:
     """Return the units that don't run, each with its state."""
-    units = (*CHANGED, FRONT)
+    units = (*CHANGED, NGINX_UNIT)
     states = _run("is-active", *units).stdout.split()
     return [
         f"{unit} is {state}" for unit, state in zip(units, states, strict=True) if state != "active"
@@ -27,10 +27,10 @@ def stop() -> None:
     _require("stop", *CHANGED)
 
 
-def start(*, restart_front: bool = False) -> None:
+def start(*, restart_nginx: bool = False) -> None:
     """Start what `stop` stopped, and let nginx read its configuration. Raises UpgradeRefused."""
     _require("start", *CHANGED)
-    _require("restart" if restart_front else "reload-or-restart", FRONT)
+    _require("restart" if restart_nginx else "reload-or-restart", NGINX_UNIT)
 
 
 def reload_units() -> None:

@@ -24,13 +24,13 @@ from deploy.upgrade import (
     new_settings,
     services,
 )
-from deploy.upgrade.installed import PresentInstallation
+from deploy.upgrade.installed import CurrentInstallation
 from deploy.upgrade.journal import Journal, JournalStore, UpgradeStep, read_file
 from deploy.upgrade.plan import Plan
 from portal.config.settings import Settings
 from portal.db import sqlite_file
 
-FRONT_UNIT = system.UNITS / services.FRONT
+NGINX_UNIT_FILE = system.UNITS / services.NGINX_UNIT
 
 
 class RolledBack(UpgradeRefused):
@@ -55,7 +55,7 @@ class Upgrade:
         return self.plan.settings
 
     @property
-    def installed(self) -> PresentInstallation:
+    def installed(self) -> CurrentInstallation:
         return self.plan.installed
 
     def finish(self) -> None:
@@ -118,10 +118,10 @@ class Upgrade:
         system.make_folders(
             [
                 (self.installed.below_root(path), owner, mode)
-                for path, owner, mode in system.folders(self.plan.site)
+                for path, owner, mode in system.folders(self.plan.new_installation)
             ]
         )
-        system.write_files(system.files(self.plan.site), self.installed.root)
+        system.write_files(system.files(self.plan.new_installation), self.installed.root)
         if self.journal.has_settings:
             new_settings.put(self.journal.config, self.store.folder)
         # A boot after the links have changed starts the new version, whatever this run does then.
@@ -132,15 +132,15 @@ class Upgrade:
 
     def _start(self) -> None:
         _report("Start of the portal and JupyterHub.")
-        services.start(restart_front=self._is_front_unit_changed())
+        services.start(restart_nginx=self._is_nginx_unit_changed())
 
     def _wait_until_healthy(self) -> None:
         _report(f"Health check at {self.settings.public_url}.")
         health.wait_until_healthy(self.settings, self.wait_s)
 
-    def _is_front_unit_changed(self) -> bool:
-        present = read_file(self.installed.below_root(FRONT_UNIT))
-        return present != self.store.load_former().get(FRONT_UNIT)
+    def _is_nginx_unit_changed(self) -> bool:
+        current = read_file(self.installed.below_root(NGINX_UNIT_FILE))
+        return current != self.store.load_former().get(NGINX_UNIT_FILE)
 
     # --- back
 
@@ -184,7 +184,7 @@ class Upgrade:
         services.reload_units()
         kept = self._restore_database()
         # A rollback that was interrupted may have written nginx's unit, and not restarted nginx.
-        services.start(restart_front=is_resumed or FRONT_UNIT in written)
+        services.start(restart_nginx=is_resumed or NGINX_UNIT_FILE in written)
         health.wait_until_healthy(self.settings, self.wait_s)
         self._end()
         return kept
@@ -239,10 +239,10 @@ class Upgrade:
 
 def _point(link: Path, to: str | None) -> None:
     """Point a link somewhere, or remove it. A link that is right needs no writable folder."""
-    present = str(link.readlink()) if link.is_symlink() else None
+    current = str(link.readlink()) if link.is_symlink() else None
     if to is None:
         link.unlink(missing_ok=True)
-    elif present != to:
+    elif current != to:
         version_folder.point(link, to)
 
 

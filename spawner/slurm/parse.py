@@ -5,11 +5,11 @@ Pure.
 **Why a job's name cannot forge a record.** A name or comment may contain any text: newlines, bars,
 a whole line that looks like another user's job. squeue and sacct print it unchanged. So fields are
 separated not by a character but by a *delimiter*: random text made for this one call (client.py),
-which the user who chose the name cannot have known. For squeue the format is passed in the environment
-(SQUEUE_FORMAT), not in the arguments, which every user of the machine can read in /proc.
-User-controlled fields come last, cut to a fixed width; text between two marks is interpreted only
-by its position, and an answer with a wrong number of fields is refused as a whole (`BadOutput`).
-Fields that no user controls are separated by a control character, so that 20,000 records are split
+which the user who chose the name cannot have known. For squeue the format is passed in an
+environment variable (SQUEUE_FORMAT), not in the arguments, which every user of the machine can read
+in /proc. User-controlled fields come last, cut to a fixed width; text between two delimiters is
+interpreted only by its position, and an answer with a wrong number of fields is refused as a whole
+(`BadOutput`). Fields that no user controls are separated by a control character, so that 20,000 records are split
 in a few milliseconds.
 
 No I/O and no clock. Times are UTC because client.py sets TZ for every command.

@@ -25,7 +25,7 @@ class Visitor:
 
     real: Real
     jars: dict[str, dict[str, str]] = field(default_factory=dict)
-    door: NginxServer | None = None
+    nginx: NginxServer | None = None
 
     def log_in(self, name: str) -> None:
         self.jars.setdefault(PORTAL, {})[self.real.settings.cookie_name] = f"token-of-{name}"
@@ -37,7 +37,7 @@ class Visitor:
         if jar:
             lines["Cookie"] = "; ".join(f"{name}={value}" for name, value in jar.items())
         path = parts.path + (f"?{parts.query}" if parts.query else "")
-        answer = (self.door or self.real).ask(path, headers=lines, **kwargs)
+        answer = (self.nginx or self.real).ask(path, headers=lines, **kwargs)
         for line in answer.all("set-cookie"):
             for name, morsel in SimpleCookie(line).items():
                 assert (morsel["domain"], morsel["path"]) == ("", "/")

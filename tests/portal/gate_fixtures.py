@@ -16,7 +16,7 @@ def shared_nginx(request: pytest.FixtureRequest) -> Iterator[NginxServer]:
 
 
 @pytest.fixture
-def door(shared_nginx: NginxServer) -> Iterator[NginxServer]:
+def nginx(shared_nginx: NginxServer) -> Iterator[NginxServer]:
     """An nginx, once with each of the cookie's names; its recorded requests are cleared."""
     shared_nginx.clear()
     yield shared_nginx
@@ -24,7 +24,7 @@ def door(shared_nginx: NginxServer) -> Iterator[NginxServer]:
 
 
 @pytest.fixture
-def own_door() -> Iterator[NginxServer]:
+def own_nginx() -> Iterator[NginxServer]:
     """An nginx that a test may break."""
     with run_nginx() as made:
         yield made

@@ -114,7 +114,7 @@ async def served(
     (folder / "slurm").mkdir()
     port = listener.getsockname()[1]
     with run_nginx(portal_port=port) as front:
-        url = f"http://127.0.0.1:{front.door.front.port}"
+        url = f"http://127.0.0.1:{front.inputs.public.port}"
         settings = make_settings(listen_port=port, public_url=url)
         write_config(settings, folder / "portal.toml")
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:

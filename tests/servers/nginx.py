@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from deploy.front_door import Certificate, Content, ContentServer, FrontDoor, FrontDoorListener
 from deploy.nginx import command, write
+from deploy.nginx_inputs import Certificate, Content, ContentServer, NginxInputs, NginxListener
 from deploy.nginx_program import version_here
 from portal.config.listen import CONNECTIONS_PER_ADDRESS
 from portal.config.origins import ContentHosts
@@ -170,7 +170,7 @@ class Answer:
 class NginxServer:
     """nginx between a test's client and its upstreams."""
 
-    door: FrontDoor
+    inputs: NginxInputs
     portal: Upstream
     hub: Upstream
     node: Upstream
@@ -180,13 +180,13 @@ class NginxServer:
 
     @property
     def cookie(self) -> str:
-        return self.door.cookie
+        return self.inputs.cookie
 
     def gate(self, seen: ReceivedRequest, _connection: socket.socket) -> bytes:
         """Respond as the portal: the gate by the rules, any other path with its own name."""
         if seen.path != "/internal/gate":
             return reply(200, "Content-Type: text/plain\r\n", f"portal {seen.path}".encode())
-        token = "".join(seen.all("cookie")).removeprefix(f"{self.door.gate_cookie}=")
+        token = "".join(seen.all("cookie")).removeprefix(f"{self.inputs.gate_cookie}=")
         user = USERS.get(token)
         owner, server = seen.one("x-owner"), seen.one("x-server")
         if user is None:
@@ -212,7 +212,7 @@ class NginxServer:
         return [seen for seen in self.portal.seen if seen.path == "/internal/gate"]
 
     def connect(self, source: str = "127.0.0.1", *, cluster: bool = False) -> socket.socket:
-        listener = self.door.cluster if cluster else self.door.front
+        listener = self.inputs.cluster if cluster else self.inputs.public
         there = ("127.0.0.1", listener.port)
         plain = socket.create_connection(there, WAIT_S, (source, 0))
         if listener.certificate is None:
@@ -279,10 +279,10 @@ def run_nginx(
         for upstream in (node, hub, portal):
             stack.callback(upstream.stop)
         certificate = _certificate(folder) if tls else None
-        door = FrontDoor(
+        inputs = NginxInputs(
             folder=folder / "nginx",
-            front=FrontDoorListener(("127.0.0.1",), free_port(), certificate),
-            cluster=FrontDoorListener(("127.0.0.1",), free_port()),
+            public=NginxListener(("127.0.0.1",), free_port(), certificate),
+            cluster=NginxListener(("127.0.0.1",), free_port()),
             scheme="https" if tls else "http",
             portal=f"127.0.0.1:{portal_port}" if portal_port else portal.address,
             hub=hub.address,
@@ -295,26 +295,26 @@ def run_nginx(
             connections=connections,
         )
         if content_url:
-            door = replace(door, content=_content(door, content_url, tls=tls))
-        made = NginxServer(door, portal, hub, node)
+            inputs = replace(inputs, content=_content(inputs, content_url, tls=tls))
+        made = NginxServer(inputs, portal, hub, node)
         made.targets[("alice", "s1")] = node.address
         portal.answer = made.gate
         node.answer = made.at_node
-        stack.enter_context(_nginx(door))
+        stack.enter_context(_nginx(inputs))
         yield made
 
 
 @contextlib.contextmanager
-def _nginx(door: FrontDoor) -> Iterator[None]:
-    write(door)
+def _nginx(inputs: NginxInputs) -> Iterator[None]:
+    write(inputs)
     account = pwd.getpwnam("nobody") if os.getuid() == 0 else None
     if account:
-        for path in (door.folder, *door.folder.rglob("*")):
+        for path in (inputs.folder, *inputs.folder.rglob("*")):
             os.chown(path, account.pw_uid, account.pw_gid)
-        certificate = door.front.certificate
+        certificate = inputs.public.certificate
         if certificate:
             os.chown(certificate.key, account.pw_uid, account.pw_gid)
-    argv = [*command(door), "-g", "daemon off;"]
+    argv = [*command(inputs), "-g", "daemon off;"]
     argv[0] = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") or "nginx"
     process = subprocess.Popen(
         argv,
@@ -324,9 +324,9 @@ def _nginx(door: FrontDoor) -> Iterator[None]:
     )
     try:
         wait_until(
-            lambda: _connects(door.front.port) or process.poll() is not None, "nginx listens"
+            lambda: _connects(inputs.public.port) or process.poll() is not None, "nginx listens"
         )
-        assert process.poll() is None, (door.folder / "logs" / "error.log").read_text()
+        assert process.poll() is None, (inputs.folder / "logs" / "error.log").read_text()
         yield
     finally:
         process.terminate()
@@ -345,15 +345,15 @@ def _connects(port: int) -> bool:
     return False
 
 
-def _content(door: FrontDoor, content_url: str, *, tls: bool) -> Content:
+def _content(inputs: NginxInputs, content_url: str, *, tls: bool) -> Content:
     """Return notebooks and TensorBoards on one origin, which differs from the portal's by name."""
     prefix = "__Host-portal-" if tls else "portal_"
     return Content(
-        servers=(ContentServer(ContentHosts.of(content_url), door.front, True, True),),
+        servers=(ContentServer(ContentHosts.of(content_url), inputs.public, True, True),),
         cookie=f"{prefix}content",
         cookies=(f"{prefix}content", f"{prefix}tensorboard"),
-        entry=f"{prefix}entry",
-        home=f"{door.scheme}://portal.test",
+        redirect_cookie=f"{prefix}entry",
+        portal_url=f"{inputs.scheme}://portal.test",
     )
 
 

@@ -31,7 +31,7 @@ def program(real: Real, tmp_path: Path) -> ClientProgram:
 def unpermitted(real: Real, tmp_path: Path) -> Iterator[ClientProgram]:
     """alice's computer with a login that lacks the scope, and nginx before the portal."""
     with run_nginx(portal_port=real.port) as door:
-        yield log_in(real, tmp_path, *SCOPES, port=door.door.front.port)
+        yield log_in(real, tmp_path, *SCOPES, port=door.inputs.public.port)
 
 
 def log_in(real: Real, tmp_path: Path, *scopes: str, port: int = 0) -> ClientProgram:

@@ -41,11 +41,11 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
         ("a=1; {c}; jupyter=%22x%22; _xsrf=2|a|b|1", "a=1; jupyter=%22x%22; _xsrf=2|a|b|1"),
     ],
 )
-def test_our_cookie_never_reaches_a_node(door: NginxServer, cookies: str, passed: str) -> None:
-    name = door.cookie
+def test_our_cookie_never_reaches_a_node(nginx: NginxServer, cookies: str, passed: str) -> None:
+    name = nginx.cookie
     sent = cookies.replace("{c}", f"{name}=token-of-alice").replace("{n}", name)
-    assert door.ask(HOME, headers={"Cookie": sent}).body == b"ok"
-    (seen,) = door.node.seen
+    assert nginx.ask(HOME, headers={"Cookie": sent}).body == b"ok"
+    (seen,) = nginx.node.seen
     assert "; ".join(seen.all("cookie")) == passed.replace("{n}", name)
     assert "token-of-alice" not in repr(seen)
 
@@ -84,12 +84,12 @@ def test_node_cookie_more_of_ours_than_are_removed_leaves_none() -> None:
         assert made.node.seen[-1].all("cookie") == []
 
 
-def test_the_hub_gets_its_own_cookies_and_the_logins(door: NginxServer) -> None:
+def test_the_hub_gets_its_own_cookies_and_the_logins(nginx: NginxServer) -> None:
     hubs = "jupyterhub-session-id=1; _xsrf=2|a|b; jupyterhub-hub-login=3"
-    login = f"{door.cookie}=token-of-alice"
+    login = f"{nginx.cookie}=token-of-alice"
     sent = f"a=1; {hubs}; portal_device=d; jupyterhub-user-bob=4; {login}; b=x_xsrf=5"
-    door.ask("/hub/home", headers={"Cookie": sent})
-    cookies = door.hub.seen[-1].one("cookie").split("; ")
+    nginx.ask("/hub/home", headers={"Cookie": sent})
+    cookies = nginx.hub.seen[-1].one("cookie").split("; ")
     assert sorted(cookies) == sorted([*hubs.split("; "), login])
 
 
@@ -102,34 +102,34 @@ def test_https_is_all_that_browsers_may_use() -> None:
                 assert headers == sent_back, path
 
 
-def test_of_several_the_last_counts_as_in_the_portal(door: NginxServer) -> None:
+def test_of_several_the_last_counts_as_in_the_portal(nginx: NginxServer) -> None:
     for last in ("{n}=planted", "{n} = token-of-bob", "{n}=token-of-carol; a=1"):
-        cookies = f"{{n}}=token-of-alice; {last}".replace("{n}", door.cookie)
-        assert door.ask(HOME, headers={"Cookie": cookies}).body.startswith(b"portal ")
-    assert door.node.seen == []
+        cookies = f"{{n}}=token-of-alice; {last}".replace("{n}", nginx.cookie)
+        assert nginx.ask(HOME, headers={"Cookie": cookies}).body.startswith(b"portal ")
+    assert nginx.node.seen == []
 
 
-def test_several_cookie_headers_are_one(door: NginxServer) -> None:
+def test_several_cookie_headers_are_one(nginx: NginxServer) -> None:
     head = f"GET {HOME} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-    lines = ["Cookie: a=1", f"Cookie: {door.cookie}=token-of-alice", "Cookie: b=2"]
-    with door.connect() as connection:
+    lines = ["Cookie: a=1", f"Cookie: {nginx.cookie}=token-of-alice", "Cookie: b=2"]
+    with nginx.connect() as connection:
         connection.sendall((head + "\r\n".join(lines) + "\r\n\r\n").encode())
         assert read_answer(connection).body == b"ok"
-    assert door.node.seen[0].all("cookie") == ["a=1; b=2"]
+    assert nginx.node.seen[0].all("cookie") == ["a=1; b=2"]
 
 
 @pytest.mark.parametrize("filler", [" ", "; ", ";", "=", "{n}", "{n}=x; ", "a=1; ", "\t ; "])
-def test_long_cookies_can_not_carry_ours_along(door: NginxServer, filler: str) -> None:
+def test_long_cookies_can_not_carry_ours_along(nginx: NginxServer, filler: str) -> None:
     """A page can set cookies up to a header's limit, which must not exceed the patterns' limits."""
-    filler = filler.replace("{n}", door.cookie)
+    filler = filler.replace("{n}", nginx.cookie)
     bulk = filler * (15_000 // len(filler))
     for sent in (f"z{bulk}z; {{c}}", f"{{c}}; z{bulk}", f"z{bulk}; {{c}}; z{bulk[:900]}"):
-        cookies = sent.replace("{c}", f"{door.cookie}=token-of-alice")[:16_000]
-        door.ask(HOME, headers={"Cookie": cookies})
-    assert "token-of-alice" not in repr(door.node.seen)
+        cookies = sent.replace("{c}", f"{nginx.cookie}=token-of-alice")[:16_000]
+        nginx.ask(HOME, headers={"Cookie": cookies})
+    assert "token-of-alice" not in repr(nginx.node.seen)
 
 
-def test_forwarding_headers_of_clients_are_ignored(door: NginxServer) -> None:
+def test_forwarding_headers_of_clients_are_ignored(nginx: NginxServer) -> None:
     sent_back = {
         "X-Forwarded-For": "6.6.6.6",
         "X-Forwarded-Proto": "gopher",
@@ -138,12 +138,12 @@ def test_forwarding_headers_of_clients_are_ignored(door: NginxServer) -> None:
         "Forwarded": "for=6.6.6.6",
         "X_Forwarded_For": "6.6.6.6",
     }
-    for path, upstream in ((HOME, door.node), ("/api/v1/me", door.portal), ("/hub/x", door.hub)):
-        door.ask(path, user="alice", headers=sent_back)
+    for path, upstream in ((HOME, nginx.node), ("/api/v1/me", nginx.portal), ("/hub/x", nginx.hub)):
+        nginx.ask(path, user="alice", headers=sent_back)
         seen = upstream.seen[-1]
         assert seen.one("x-forwarded-for") == "127.0.0.1"
         assert seen.one("x-real-ip") == "127.0.0.1"
-        assert seen.one("x-forwarded-proto") == door.door.scheme
+        assert seen.one("x-forwarded-proto") == nginx.inputs.scheme
         assert seen.one("host") == "portal.test"
         assert "6.6.6.6" not in repr(seen)
         assert "evil.test" not in repr(seen)
@@ -152,14 +152,14 @@ def test_forwarding_headers_of_clients_are_ignored(door: NginxServer) -> None:
 # --- headers from a node --------------------------------------------------------------------------
 
 
-def test_cookies_of_a_node_stay_below_its_path(door: NginxServer) -> None:
+def test_cookies_of_a_node_stay_below_its_path(nginx: NginxServer) -> None:
     sent_back = "".join(
         f"{line}\r\n"
         for line in (
             "Set-Cookie: plain=1",
             "Set-Cookie: root=1; Path=/; HttpOnly",
             "Set-Cookie: twice=1; path=/user/alice/s1/; Path=/",
-            f"Set-Cookie: {door.cookie}=stolen; Path=/; Secure",
+            f"Set-Cookie: {nginx.cookie}=stolen; Path=/; Secure",
             "Set-Cookie: wide=1; Domain=portal.test; Path=/user/alice/s1/",
             "Service-Worker-Allowed: /",
             "Refresh: 0; url=/api/v1/logout",
@@ -172,8 +172,8 @@ def test_cookies_of_a_node_stay_below_its_path(door: NginxServer) -> None:
             "X-Own: kept",
         )
     )
-    door.node_answer = lambda *_: reply(200, sent_back)
-    answer = door.ask(HOME, user="alice")
+    nginx.node_answer = lambda *_: reply(200, sent_back)
+    answer = nginx.ask(HOME, user="alice")
     cookies = answer.all("set-cookie")
     assert len(cookies) == 5
     assert cookies[0] == "plain=1"  # without a path: below the page that sets it
@@ -187,7 +187,7 @@ def test_cookies_of_a_node_stay_below_its_path(door: NginxServer) -> None:
     assert answer.one("server") == "nginx"
 
 
-def test_cookies_of_an_app_stay_below_its_own_path(door: NginxServer) -> None:
+def test_cookies_of_an_app_stay_below_its_own_path(nginx: NginxServer) -> None:
     base = f"{HOME}app/demo/"
     sent = {
         f"{HOME}app/demo/": base,
@@ -199,24 +199,24 @@ def test_cookies_of_an_app_stay_below_its_own_path(door: NginxServer) -> None:
         f"{HOME}app/Demo;/": HOME,
     }
     for path, expected in sent.items():
-        door.node_answer = lambda *_, path=path: reply(200, f"Set-Cookie: a=1; Path={path}\r\n")
-        answer = door.ask(base, user="alice")
+        nginx.node_answer = lambda *_, path=path: reply(200, f"Set-Cookie: a=1; Path={path}\r\n")
+        answer = nginx.ask(base, user="alice")
         assert f"path={expected}" in answer.one("set-cookie").lower().split("; "), path
 
 
 @pytest.mark.parametrize(
     "inside", ["/_gate", "/_pages/away.html", "/internal/gate", "@not_entered"]
 )
-def test_a_node_can_not_redirect_inside_nginx(door: NginxServer, inside: str) -> None:
+def test_a_node_can_not_redirect_inside_nginx(nginx: NginxServer, inside: str) -> None:
     headers = f"X-Accel-Redirect: {inside}\r\nX-Accel-Limit-Rate: 1\r\nX-Accel-Buffering: yes\r\n"
-    door.node_answer = lambda *_: reply(200, headers, b"own words" * 100)
-    answer = door.ask(f"{HOME}{inside}", user="alice")
+    nginx.node_answer = lambda *_: reply(200, headers, b"own words" * 100)
+    answer = nginx.ask(f"{HOME}{inside}", user="alice")
     assert (answer.status, answer.body) == (200, b"own words" * 100)
     assert [name for name, _ in answer.headers if name.lower().startswith("x-accel")] == []
 
 
-def test_a_nodes_own_errors_are_its_own(door: NginxServer) -> None:
+def test_a_nodes_own_errors_are_its_own(nginx: NginxServer) -> None:
     for status in (401, 403, 429, 500, 502, 503):
-        door.node_answer = lambda *_, status=status: reply(status, "", b"my own words")
-        answer = door.ask(HOME, user="alice", headers=dict(PAGE))
+        nginx.node_answer = lambda *_, status=status: reply(status, "", b"my own words")
+        answer = nginx.ask(HOME, user="alice", headers=dict(PAGE))
         assert (answer.status, answer.body) == (status, b"my own words")

@@ -23,8 +23,8 @@ pytest_plugins = ["tests.portal.gate_fixtures"]
 
 
 @pytest.mark.parametrize("path", ["", "/device", "/device/token"])
-def test_logins_from_one_address_are_slowed(own_door: NginxServer, path: str) -> None:
-    ask = functools.partial(own_door.ask, f"/api/v1/login{path}", method="POST", body=b"{}")
+def test_logins_from_one_address_are_slowed(own_nginx: NginxServer, path: str) -> None:
+    ask = functools.partial(own_nginx.ask, f"/api/v1/login{path}", method="POST", body=b"{}")
     statuses = [ask().status for _ in range(70)]
     assert statuses[:40] == [200] * 40
     assert 429 in statuses
@@ -32,10 +32,10 @@ def test_logins_from_one_address_are_slowed(own_door: NginxServer, path: str) ->
     answer = next(answer for answer in slowed if answer.status == 429)
     assert answer.one("content-type").startswith("application/problem+json")
     assert answer.one("retry-after") == "3"
-    assert own_door.ask("/api/v1/me").status == 200
+    assert own_nginx.ask("/api/v1/me").status == 200
 
 
-def test_bodies_are_small_outside_sessions(door: NginxServer) -> None:
+def test_bodies_are_small_outside_sessions(nginx: NginxServer) -> None:
     for path, length in (
         ("/api/v1/x", 66_000),
         ("/api/v1/tokens", 66_000),
@@ -46,7 +46,7 @@ def test_bodies_are_small_outside_sessions(door: NginxServer) -> None:
         ("/hub/x", 66_000),
     ):
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
-        with door.connect() as connection:
+        with nginx.connect() as connection:
             connection.sendall(head.encode())
             answer = read_answer(connection)
         assert answer.status == 413
@@ -54,7 +54,7 @@ def test_bodies_are_small_outside_sessions(door: NginxServer) -> None:
             assert problem(answer)["type"] == "urn:portal:too-large"
             assert "64 KiB" in problem(answer)["detail"]
             assert answer.all("retry-after") == []
-    assert door.portal.seen == []
+    assert nginx.portal.seen == []
 
 
 @pytest.mark.parametrize(
@@ -68,24 +68,24 @@ def test_bodies_are_small_outside_sessions(door: NginxServer) -> None:
         "/tensorboard/x/",
     ],
 )
-def test_scripts_texts_and_lists_may_be_larger(door: NginxServer, path: str) -> None:
-    assert door.ask(path, method="POST", body=b"x" * 66_000).status == 200
+def test_scripts_texts_and_lists_may_be_larger(nginx: NginxServer, path: str) -> None:
+    assert nginx.ask(path, method="POST", body=b"x" * 66_000).status == 200
 
 
-def test_requests_without_a_login_are_slowed(own_door: NginxServer) -> None:
-    statuses = [own_door.ask("/api/v1/x").status for _ in range(300)]
+def test_requests_without_a_login_are_slowed(own_nginx: NginxServer) -> None:
+    statuses = [own_nginx.ask("/api/v1/x").status for _ in range(300)]
     assert statuses[:200] == [200] * 200
     assert 429 in statuses
-    assert own_door.ask("/api/v1/x", user="alice").status == 200
-    assert own_door.ask("/api/v1/x", headers={"Authorization": "Bearer x"}).status == 200
+    assert own_nginx.ask("/api/v1/x", user="alice").status == 200
+    assert own_nginx.ask("/api/v1/x", headers={"Authorization": "Bearer x"}).status == 200
     # on a slow machine some requests are allowed again in between
-    other = {"Cookie": f"x{own_door.cookie}=1"}
-    assert 429 in {own_door.ask("/api/v1/x", headers=other).status for _ in range(300)}
+    other = {"Cookie": f"x{own_nginx.cookie}=1"}
+    assert 429 in {own_nginx.ask("/api/v1/x", headers=other).status for _ in range(300)}
 
 
-def logins(door: NginxServer, address: str, count: int) -> list[int]:
+def logins(nginx: NginxServer, address: str, count: int) -> list[int]:
     headers = {"X-Forwarded-For": f"192.0.2.1, {address}"}
-    ask = functools.partial(door.ask, method="POST", headers=headers)
+    ask = functools.partial(nginx.ask, method="POST", headers=headers)
     return [ask("/api/v1/login", body=b"{}").status for _ in range(count)]
 
 
@@ -105,21 +105,21 @@ def test_an_ipv6_client_is_its_network() -> None:
         assert logins(made, "2001:db8:0:1:a::", 1) == [200]
 
 
-def test_other_proxies_are_not_believed(own_door: NginxServer) -> None:
-    assert 429 in logins(own_door, "203.0.113.9", 75)
-    assert 429 in logins(own_door, "203.0.113.10", 5)
-    assert own_door.portal.seen[-1].one("x-forwarded-for") == "127.0.0.1"
+def test_other_proxies_are_not_believed(own_nginx: NginxServer) -> None:
+    assert 429 in logins(own_nginx, "203.0.113.9", 75)
+    assert 429 in logins(own_nginx, "203.0.113.10", 5)
+    assert own_nginx.portal.seen[-1].one("x-forwarded-for") == "127.0.0.1"
 
 
-def test_unreadable_request_gets_problem_response(door: NginxServer) -> None:
+def test_unreadable_request_gets_problem_response(nginx: NginxServer) -> None:
     for request in (b"GET /api/v1/x%00 HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
-        with door.connect() as connection:
+        with nginx.connect() as connection:
             connection.sendall(request)
             answer = read_answer(connection)
         assert answer.status == 400
         assert problem(answer)["type"] == "urn:portal:invalid-input"
         assert answer.all("retry-after") == []
-    assert door.portal.seen == []
+    assert nginx.portal.seen == []
 
 
 LONG = b"x" * 20_000
@@ -134,9 +134,9 @@ OWN_ANSWERS = {
 
 
 @pytest.mark.parametrize("begin", OWN_ANSWERS, ids=lambda begin: begin[:30].decode())
-def test_what_nginx_answers_itself_is_a_problem(door: NginxServer, begin: bytes) -> None:
+def test_what_nginx_answers_itself_is_a_problem(nginx: NginxServer, begin: bytes) -> None:
     status, slug = OWN_ANSWERS[begin]
-    with door.connect() as connection:
+    with nginx.connect() as connection:
         connection.sendall(begin + b"\r\nHost: x\r\n\r\n")
         answer = read_answer(connection)
     assert answer.status == status
@@ -149,8 +149,8 @@ def test_what_nginx_answers_itself_is_a_problem(door: NginxServer, begin: bytes)
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/me", "/hub/login", HOME])
-def test_what_nodes_do_not_reach_is_a_problem(door: NginxServer, path: str) -> None:
-    answer = door.ask(path, cluster=True)
+def test_what_nodes_do_not_reach_is_a_problem(nginx: NginxServer, path: str) -> None:
+    answer = nginx.ask(path, cluster=True)
     assert (answer.status, problem(answer)["type"]) == (404, "urn:portal:not-found")
 
 
@@ -183,17 +183,17 @@ def test_connections_from_one_address_are_bounded() -> None:
         wait_until(lambda: made.ask("/api/v1/me").status == 200, "the place is free again")
 
 
-def test_answers_of_the_api_are_compressed_and_streams_are_not(own_door: NginxServer) -> None:
+def test_answers_of_the_api_are_compressed_and_streams_are_not(own_nginx: NginxServer) -> None:
     body = b'{"items": [' + b"1," * 5000 + b"1]}"
-    own_door.portal.answer = lambda *_: reply(
+    own_nginx.portal.answer = lambda *_: reply(
         headers="Content-Type: application/json\r\n", body=body
     )
-    compressed = own_door.ask("/api/v1/cluster/map", headers={"Accept-Encoding": "gzip"})
+    compressed = own_nginx.ask("/api/v1/cluster/map", headers={"Accept-Encoding": "gzip"})
     assert compressed.one("content-encoding") == "gzip"
     assert gzip.decompress(compressed.body) == body
     assert len(compressed.body) < len(body) / 10
-    assert own_door.ask("/api/v1/cluster/map").body == body
-    stream = own_door.ask("/api/v1/events", headers={"Accept-Encoding": "gzip"})
+    assert own_nginx.ask("/api/v1/cluster/map").body == body
+    stream = own_nginx.ask("/api/v1/events", headers={"Accept-Encoding": "gzip"})
     assert (stream.all("content-encoding"), stream.body) == ([], body)
 
 
@@ -249,11 +249,11 @@ def test_built_files_come_from_nginx_itself() -> None:
 # --- the cluster-facing listener ------------------------------------------------------------------
 
 
-def test_programs_on_nodes_reach_hub_api_and_node_paths_only(door: NginxServer) -> None:
-    forged = {"Cookie": f"{door.cookie}=token-of-alice", "X-Forwarded-For": "127.0.0.1, 6.6.6.6"}
-    door.ask("/node/sessions/1/hello", method="POST", headers=forged, body=b"{}", cluster=True)
-    door.ask("/hub/api/users/alice", headers=forged, cluster=True)
-    (node,), (hub,) = door.portal.seen, door.hub.seen
+def test_programs_on_nodes_reach_hub_api_and_node_paths_only(nginx: NginxServer) -> None:
+    forged = {"Cookie": f"{nginx.cookie}=token-of-alice", "X-Forwarded-For": "127.0.0.1, 6.6.6.6"}
+    nginx.ask("/node/sessions/1/hello", method="POST", headers=forged, body=b"{}", cluster=True)
+    nginx.ask("/hub/api/users/alice", headers=forged, cluster=True)
+    (node,), (hub,) = nginx.portal.seen, nginx.hub.seen
     assert (node.path, hub.path) == ("/node/sessions/1/hello", "/hub/api/users/alice")
     for seen in (node, hub):
         assert seen.all("cookie") == []
@@ -279,10 +279,10 @@ def test_programs_on_nodes_reach_hub_api_and_node_paths_only(door: NginxServer) 
         "/healthz",
     ],
 )
-def test_nothing_else_is_there_for_nodes(door: NginxServer, path: str) -> None:
+def test_nothing_else_is_there_for_nodes(nginx: NginxServer, path: str) -> None:
     dotted = ".." in path or "%2e" in path
-    assert door.ask(path, user="alice", cluster=True).status == (400 if dotted else 404)
-    assert door.portal.seen == door.hub.seen == door.node.seen == []
+    assert nginx.ask(path, user="alice", cluster=True).status == (400 if dotted else 404)
+    assert nginx.portal.seen == nginx.hub.seen == nginx.node.seen == []
 
 
 # --- TLS ------------------------------------------------------------------------------------------
@@ -290,11 +290,11 @@ def test_nothing_else_is_there_for_nodes(door: NginxServer, path: str) -> None:
 
 def test_http2_with_tls() -> None:
     with run_nginx(tls=True) as made:
-        assert made.door.front.certificate is not None
-        context = ssl.create_default_context(cafile=str(made.door.front.certificate.chain))
+        assert made.inputs.public.certificate is not None
+        context = ssl.create_default_context(cafile=str(made.inputs.public.certificate.chain))
         context.check_hostname = False
         context.set_alpn_protocols(["h2", "http/1.1"])
-        plain = socket.create_connection(("127.0.0.1", made.door.front.port), 5)
+        plain = socket.create_connection(("127.0.0.1", made.inputs.public.port), 5)
         with contextlib.closing(plain), context.wrap_socket(plain) as connection:
             assert connection.selected_alpn_protocol() == "h2"
             assert connection.version() in {"TLSv1.2", "TLSv1.3"}
@@ -302,7 +302,7 @@ def test_http2_with_tls() -> None:
 
 def test_plain_http_on_a_port_with_tls_is_a_problem() -> None:
     with run_nginx(tls=True) as made:
-        with socket.create_connection(("127.0.0.1", made.door.front.port), 5) as connection:
+        with socket.create_connection(("127.0.0.1", made.inputs.public.port), 5) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             answer = read_answer(connection)
         assert (answer.status, problem(answer)["type"]) == (400, "urn:portal:tls-required")

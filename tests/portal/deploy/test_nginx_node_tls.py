@@ -24,7 +24,7 @@ NOTEBOOK_COOKIE = "jupyterhub-user-alice=her-notebooks-own"
 
 
 @dataclass
-class Door:
+class TlsNginx:
     """An nginx, and the authority that it trusts."""
 
     nginx: NginxServer
@@ -60,40 +60,40 @@ def authority_in(folder: Path) -> NodeCa:
 
 
 @pytest.fixture
-def door(folder: Path) -> Iterator[Door]:
+def tls_nginx(folder: Path) -> Iterator[TlsNginx]:
     """A new nginx without cached gate responses; alice's session uses TLS with a valid
     certificate."""
     authority = authority_in(folder)
     with run_nginx(node_ca=authority.bundle) as made:
         made.tls_names[("alice", "s1")] = ALICES
-        own = Door(made, authority)
+        own = TlsNginx(made, authority)
         own.prove(ALICES)
         yield own
 
 
-def test_the_sessions_own_server_is_reached(door: Door) -> None:
-    assert door.call(HOME + "lab?x=1") == (200, b"ok")
-    (seen,) = door.nginx.node.seen
+def test_the_sessions_own_server_is_reached(tls_nginx: TlsNginx) -> None:
+    assert tls_nginx.call(HOME + "lab?x=1") == (200, b"ok")
+    (seen,) = tls_nginx.nginx.node.seen
     assert seen.path == HOME + "lab?x=1"
     assert seen.one("cookie") == NOTEBOOK_COOKIE
     assert seen.one("host") == "portal.test"
 
 
-def test_a_websocket_over_tls(door: Door) -> None:
+def test_a_websocket_over_tls(tls_nginx: TlsNginx) -> None:
     def echo(_seen: object, connection: socket.socket) -> bytes:
         head = b"HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"
         connection.sendall(head)
         return b"back: " + connection.recv(5)
 
-    door.nginx.node_answer = echo
+    tls_nginx.nginx.node_answer = echo
     lines = {
         "Host": "portal.test",
         "Upgrade": "websocket",
         "Connection": "Upgrade",
-        "Cookie": f"{door.nginx.cookie}=token-of-alice",
+        "Cookie": f"{tls_nginx.nginx.cookie}=token-of-alice",
     }
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    with door.nginx.connect() as connection:
+    with tls_nginx.nginx.connect() as connection:
         connection.sendall(f"GET {HOME}api HTTP/1.1\r\n{head}\r\n".encode())
         received = b""
         while b"\r\n\r\n" not in received:
@@ -106,32 +106,32 @@ def test_a_websocket_over_tls(door: Door) -> None:
     assert received.startswith(b"HTTP/1.1 101")
 
 
-def refused(door: Door) -> None:
+def refused(tls_nginx: TlsNginx) -> None:
     """Check that alice gets the error page, and that the node's server receives no request."""
-    status, body = door.call(page=True)
+    status, body = tls_nginx.call(page=True)
     assert status == 502
     assert b"is not responding" in body
-    status, body = door.call()
+    status, body = tls_nginx.call()
     assert (status, b"node-unreachable" in body) == (502, True)
-    wait_until(lambda: door.nginx.node.silent == 2, "both connections end")
-    assert door.nginx.node.seen == []
+    wait_until(lambda: tls_nginx.nginx.node.silent == 2, "both connections end")
+    assert tls_nginx.nginx.node.seen == []
 
 
-def test_another_sessions_certificate_is_refused(door: Door) -> None:
-    door.prove(BOBS)
-    refused(door)
+def test_another_sessions_certificate_is_refused(tls_nginx: TlsNginx) -> None:
+    tls_nginx.prove(BOBS)
+    refused(tls_nginx)
 
 
-def test_a_certificate_that_has_expired_is_refused(door: Door) -> None:
-    door.prove(ALICES, hours=1 / 3600)
+def test_a_certificate_that_has_expired_is_refused(tls_nginx: TlsNginx) -> None:
+    tls_nginx.prove(ALICES, hours=1 / 3600)
     end = datetime.now(UTC) + timedelta(seconds=2)
     wait_until(lambda: datetime.now(UTC) > end, "the certificate expires")
-    refused(door)
+    refused(tls_nginx)
 
 
-def test_an_authority_of_ones_own_is_refused(door: Door, folder: Path) -> None:
-    door.prove(ALICES, authority=authority_in(folder / "other"))
-    refused(door)
+def test_an_authority_of_ones_own_is_refused(tls_nginx: TlsNginx, folder: Path) -> None:
+    tls_nginx.prove(ALICES, authority=authority_in(folder / "other"))
+    refused(tls_nginx)
 
 
 @contextlib.contextmanager
@@ -156,10 +156,10 @@ def eavesdropper() -> Iterator[tuple[str, bytearray, threading.Event]]:
     listener.close()
 
 
-def test_who_took_the_port_hears_no_byte_of_a_request(door: Door) -> None:
+def test_who_took_the_port_hears_no_byte_of_a_request(tls_nginx: TlsNginx) -> None:
     with eavesdropper() as (address, heard, over):
-        door.nginx.targets[("alice", "s1")] = address
-        status, _ = door.call(HOME + "api/contents/a-file-of-hers")
+        tls_nginx.nginx.targets[("alice", "s1")] = address
+        status, _ = tls_nginx.call(HOME + "api/contents/a-file-of-hers")
         assert status == 502
         assert over.wait(WAIT_S)
     assert heard[:1] == b"\x16"  # a TLS handshake, and nothing after it
@@ -167,16 +167,16 @@ def test_who_took_the_port_hears_no_byte_of_a_request(door: Door) -> None:
         assert secret not in heard
 
 
-def test_a_session_from_before_goes_on_in_the_clear(door: Door) -> None:
-    del door.nginx.tls_names[("alice", "s1")]
-    door.nginx.node.tls = None
-    assert door.call() == (200, b"ok")
-    assert len(door.nginx.node.seen) == 1
+def test_a_session_from_before_goes_on_in_the_clear(tls_nginx: TlsNginx) -> None:
+    del tls_nginx.nginx.tls_names[("alice", "s1")]
+    tls_nginx.nginx.node.tls = None
+    assert tls_nginx.call() == (200, b"ok")
+    assert len(tls_nginx.nginx.node.seen) == 1
 
 
-def test_the_portal_stands_in_where_nothing_runs(door: Door) -> None:
-    del door.nginx.targets[("alice", "s1")]
-    status, body = door.call()
+def test_the_portal_stands_in_where_nothing_runs(tls_nginx: TlsNginx) -> None:
+    del tls_nginx.nginx.targets[("alice", "s1")]
+    status, body = tls_nginx.call()
     assert (status, body) == (200, f"portal {HOME}".encode())
 
 
@@ -185,8 +185,8 @@ def test_after_a_renewal_both_authorities_are_believed(folder: Path) -> None:
     old = authority_in(place)
     new = renew(gate_settings(place, node_tls=True))
     with run_nginx(node_ca=new.bundle) as made:
-        door = Door(made, new)
+        tls_nginx = TlsNginx(made, new)
         made.tls_names[("alice", "s1")] = ALICES
         for authority in (old, new):
-            door.prove(ALICES, authority=authority)
-            assert door.call() == (200, b"ok")
+            tls_nginx.prove(ALICES, authority=authority)
+            assert tls_nginx.call() == (200, b"ok")

@@ -19,7 +19,7 @@ UID, GID = 20001, 20002
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> HomeFolders:
+def folders(tmp_path: Path) -> HomeFolders:
     """The site's folders belong to root, because the program runs as root."""
     found = HomeFolders(tmp_path / "home", tmp_path / "archive", tmp_path / "skel", min_uid=20000)
     for folder in (found.base, found.archive, found.skeleton / "sub"):
@@ -29,8 +29,8 @@ def site(tmp_path: Path) -> HomeFolders:
     return found
 
 
-def ada(site: HomeFolders) -> home_directory.HomeDirectory:
-    return home_of(site, "ada", str(UID), str(GID), str(site.base / "ada"))
+def ada(folders: HomeFolders) -> home_directory.HomeDirectory:
+    return home_of(folders, "ada", str(UID), str(GID), str(folders.base / "ada"))
 
 
 def names(folder: Path) -> list[str]:
@@ -38,8 +38,8 @@ def names(folder: Path) -> list[str]:
 
 
 @needs_root("it creates homes of other users")
-def test_made_from_the_skeleton_all_of_it_theirs(site: HomeFolders) -> None:
-    home = ada(site)
+def test_made_from_the_skeleton_all_of_it_theirs(folders: HomeFolders) -> None:
+    home = ada(folders)
     assert "was created" in create(home)
     assert home.path.stat().st_mode & 0o777 == 0o700
     for path in (home.path, home.path / ".profile", home.path / "sub" / "link"):
@@ -52,26 +52,26 @@ def test_made_from_the_skeleton_all_of_it_theirs(site: HomeFolders) -> None:
 
 
 @needs_root("it creates homes of other users")
-def test_a_kill_in_the_middle_leaves_what_the_next_run_ends(site: HomeFolders) -> None:
-    home = ada(site)
+def test_a_kill_in_the_middle_leaves_what_the_next_run_ends(folders: HomeFolders) -> None:
+    home = ada(folders)
     (home.making / "half").mkdir(parents=True)
     create(home)
-    assert names(site.base) == ["ada"]
+    assert names(folders.base) == ["ada"]
     assert names(home.path) == [".profile", "sub"]
     home.path.rename(home.leaving)
     assert "deleted" in delete(home)
-    assert names(site.base) == []
+    assert names(folders.base) == []
     assert "no" in delete(home)
 
 
 @needs_root("it creates homes of other users")
-def test_archived_by_name_never_over_another(site: HomeFolders) -> None:
-    home = ada(site)
+def test_archived_by_name_never_over_another(folders: HomeFolders) -> None:
+    home = ada(folders)
     for expected in ("ada-20001.tar.gz", "ada-20001-2.tar.gz"):
         create(home)
         assert expected in archive(home)
-        assert names(site.base) == []
-        file = site.archive / expected
+        assert names(folders.base) == []
+        file = folders.archive / expected
         assert file.stat().st_mode & 0o777 == 0o600
         with tarfile.open(file) as tar:
             members = {member.name: member for member in tar}
@@ -80,8 +80,8 @@ def test_archived_by_name_never_over_another(site: HomeFolders) -> None:
 
 
 @needs_root("it creates homes of other users")
-def test_files_of_another_user_are_left_alone(site: HomeFolders) -> None:
-    home, outside = ada(site), site.base.parent / "outside"
+def test_files_of_another_user_are_left_alone(folders: HomeFolders) -> None:
+    home, outside = ada(folders), folders.base.parent / "outside"
     (outside / "treasure").mkdir(parents=True)
     os.chown(outside, UID, GID)
     home.path.symlink_to(outside)
@@ -112,17 +112,19 @@ def test_files_of_another_user_are_left_alone(site: HomeFolders) -> None:
         ("ada\n", "20001", "1", "ada\n"),
     ],
 )
-def test_unsafe_arguments_are_refused(site: HomeFolders, args: tuple[str, str, str, str]) -> None:
+def test_unsafe_arguments_are_refused(
+    folders: HomeFolders, args: tuple[str, str, str, str]
+) -> None:
     username, uid, gid, name = args
     with pytest.raises(HomeRefused):
-        home_of(site, username, uid, gid, f"{site.base}/{name}")
+        home_of(folders, username, uid, gid, f"{folders.base}/{name}")
 
 
 @needs_root("it creates homes of other users")
-def test_as_it_is_installed(site: HomeFolders, tmp_path: Path) -> None:
+def test_as_it_is_installed(folders: HomeFolders, tmp_path: Path) -> None:
     program = tmp_path / "home-directory"
     shutil.copy(home_directory.__file__, program)
-    fields = {name: str(getattr(site, name)) for name in ("base", "archive", "skeleton")}
+    fields = {name: str(getattr(folders, name)) for name in ("base", "archive", "skeleton")}
     program.with_suffix(".conf").write_text(json.dumps({**fields, "min_uid": 20000}))
     assert Path(home_directory.__file__).read_text().startswith("#!/usr/bin/python3 -IS\n")
 
@@ -130,9 +132,9 @@ def test_as_it_is_installed(site: HomeFolders, tmp_path: Path) -> None:
         command = [sys.executable, "-IS", str(program), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    place = ("ada", str(UID), str(GID), str(site.base / "ada"))
+    place = ("ada", str(UID), str(GID), str(folders.base / "ada"))
     made = run("create", *place)
-    assert (made.returncode, made.stdout) == (0, f"{site.base}/ada was created.\n")
+    assert (made.returncode, made.stdout) == (0, f"{folders.base}/ada was created.\n")
     assert run("delete", *place).returncode == 0
     refused = run("create", "ada", "0", "0", "/")
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -146,20 +148,20 @@ def test_a_configuration_that_others_could_have_written_is_refused(tmp_path: Pat
     fields = {"base": "/home", "archive": "/srv", "skeleton": "/etc/skel", "min_uid": 1000}
     file.write_text(json.dumps(fields))
     file.chmod(0o644)
-    assert home_directory.site_of(file).min_uid == 1000
+    assert home_directory.load_folders(file).min_uid == 1000
     for mode in (0o664, 0o646):
         file.chmod(mode)
         with pytest.raises(HomeRefused, match="must be owned by root"):
-            home_directory.site_of(file)
+            home_directory.load_folders(file)
     file.chmod(0o644)
     os.chown(file, UID, GID)
     with pytest.raises(HomeRefused, match="must be owned by root"):
-        home_directory.site_of(file)
+        home_directory.load_folders(file)
 
 
 @needs_root("it creates homes of other users")
 def test_an_archive_takes_nothing_from_the_environment(
-    site: HomeFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folders: HomeFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark = tmp_path / "mark"
     action = f"--checkpoint=1 --checkpoint-action=exec=touch\\ {mark}"
@@ -169,7 +171,7 @@ def test_an_archive_takes_nothing_from_the_environment(
     fake.write_text(f"#!/bin/sh\ntouch {mark}\n/usr/bin/gzip\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
-    create(ada(site))
-    archive(ada(site))
-    assert names(site.archive) == ["ada-20001.tar.gz"]
+    create(ada(folders))
+    archive(ada(folders))
+    assert names(folders.archive) == ["ada-20001.tar.gz"]
     assert not mark.exists()

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from deploy.front_door import (
+from deploy.nginx import PAGES, TEMPLATES, command, main, render, write
+from deploy.nginx_inputs import (
     Certificate,
-    FrontDoor,
-    FrontDoorListener,
     Listen,
     NginxError,
+    NginxInputs,
+    NginxListener,
     from_settings,
 )
-from deploy.nginx import PAGES, TEMPLATES, command, main, render, write
 from deploy.nginx_program import program, version_here, version_in
 from portal.config.settings import Settings
 from tests.needs import needs_program
@@ -37,14 +37,14 @@ def settings(**changes: Any) -> Settings:
     return Settings(**{**SOME, "same_origin_content": same, **changes})
 
 
-def door(**changes: Any) -> FrontDoor:
+def make_inputs(**changes: Any) -> NginxInputs:
     return dataclasses.replace(from_settings(settings(), Path("/srv/nginx")), **changes)
 
 
 def test_listens_where_the_urls_say() -> None:
     made = from_settings(settings(), Path("/srv/nginx"))
-    assert made.front == FrontDoorListener(("127.0.0.1",), 8000)
-    assert made.cluster == FrontDoorListener(("10.77.0.1",), 8002)
+    assert made.public == NginxListener(("127.0.0.1",), 8000)
+    assert made.cluster == NginxListener(("10.77.0.1",), 8002)
     text = render(made)["nginx.conf"]
     assert re.findall(r"^\s+listen (.*);$", text, re.M) == ["127.0.0.1:8000", "10.77.0.1:8002"]
     assert "ssl" not in text
@@ -54,8 +54,8 @@ def test_a_name_means_every_address_and_the_schemes_port() -> None:
     made = from_settings(
         settings(public_url="https://portal.test"), Path("/srv/nginx"), certificate=CERTIFICATE
     )
-    assert "*" in made.front.addresses
-    assert (made.front.port, made.front.certificate) == (443, CERTIFICATE)
+    assert "*" in made.public.addresses
+    assert (made.public.port, made.public.certificate) == (443, CERTIFICATE)
     assert made.cluster.certificate is None
     text = render(made)["nginx.conf"]
     assert "listen *:443 ssl http2;" in text
@@ -83,9 +83,9 @@ def test_http_2_is_asked_for_as_this_nginx_takes_it(
     assert {line.partition(" ")[2] for line in listens(text) if ":443" in line} == {
         "ssl" if apart else "ssl http2"
     }
-    # once each for front and content; never for plain HTTP listeners
+    # once each for public and content; never for plain HTTP listeners
     assert len(re.findall(r"^\s+http2 on;$", text, re.M)) == (2 if apart else 0)
-    clear = render(dataclasses.replace(door(), version=version))["nginx.conf"]
+    clear = render(dataclasses.replace(make_inputs(), version=version))["nginx.conf"]
     assert "http2" not in clear
 
 
@@ -156,18 +156,18 @@ def test_unworkable_settings_are_reported(
         {"cookie": "a.*"},
         {"portal": "127.0.0.1:1; }"},
         {"hub": "a b"},
-        {"front": FrontDoorListener(("127.0.0.1; include /x",), 80)},
-        {"front": FrontDoorListener(("*",), 443, Certificate(Path('/a"'), Path("/b")))},
+        {"public": NginxListener(("127.0.0.1; include /x",), 80)},
+        {"public": NginxListener(("*",), 443, Certificate(Path('/a"'), Path("/b")))},
     ],
 )
 def test_nothing_can_be_injected(changes: dict[str, Any]) -> None:
     with pytest.raises(NginxError):
-        render(door(**changes))
+        render(make_inputs(**changes))
 
 
 def test_every_location_that_proxies_sets_the_address_of_the_peer() -> None:
     """proxy_set_header is inherited only where a location sets none: a missing one is a hole."""
-    text = render(door())["nginx.conf"]
+    text = render(make_inputs())["nginx.conf"]
     locations = re.findall(r"location [^{]*(?:\{[\d,]+\}[^{]*)*\{\n(.*?)\n        \}", text, re.S)
     proxies = [body for body in locations if "proxy_pass " in body]
     assert len(proxies) == 17
@@ -182,7 +182,7 @@ def test_every_location_that_proxies_sets_the_address_of_the_peer() -> None:
 
 def test_an_error_page_of_a_locations_own_keeps_the_servers() -> None:
     """error_page is inherited only where a location sets none."""
-    text = render(door())["nginx.conf"]
+    text = render(make_inputs())["nginx.conf"]
     for body in re.findall(r"location [^{]*(?:\{[\d,]+\}[^{]*)*\{\n(.*?)\n        \}", text, re.S):
         if "error_page" in body:
             assert re.search(r"error_page (?:500 )?502 504 ", body)
@@ -190,7 +190,7 @@ def test_an_error_page_of_a_locations_own_keeps_the_servers() -> None:
 
 def test_query_strings_are_not_logged() -> None:
     """Query strings may contain one-time codes and Jupyter's tokens."""
-    text = render(door())["nginx.conf"]
+    text = render(make_inputs())["nginx.conf"]
     (logged,) = re.findall(r"log_format lines (.*?);", text, re.S)
     for variable in ("$request ", '$request"', "$request_uri", "$args", "$http_", "$cookie_"):
         assert variable not in logged
@@ -205,11 +205,11 @@ def test_pages_need_nothing_else_and_run_nothing() -> None:
 
 
 def test_write_makes_a_private_folder_and_is_repeatable(tmp_path: Path) -> None:
-    made = door(folder=tmp_path / "nginx")
+    made = make_inputs(folder=tmp_path / "nginx")
     for _ in range(2):
         assert write(made) == tmp_path / "nginx" / "nginx.conf"
     assert (tmp_path / "nginx").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "nginx" / "_pages" / "away.html").exists()
+    assert (tmp_path / "nginx" / "_pages" / "unavailable.html").exists()
     assert [path.name for path in (tmp_path / "nginx").rglob("*.new")] == []
     assert command(made, "-t")[-3:] == ["-c", str(tmp_path / "nginx" / "nginx.conf"), "-t"]
 
@@ -244,7 +244,7 @@ def upstream(text: str) -> str:
 
 def test_each_request_to_the_portal_has_a_connection_of_its_own() -> None:
     """A request on a kept connection could coincide with the portal's end."""
-    assert upstream(render(door())["nginx.conf"]) == "server 127.0.0.1:8001 max_fails=0;"
+    assert upstream(render(make_inputs())["nginx.conf"]) == "server 127.0.0.1:8001 max_fails=0;"
 
 
 def test_two_portals() -> None:
@@ -258,7 +258,7 @@ def test_two_portals() -> None:
     assert "proxy_next_upstream error;" in text
     assert '"10.0.0.1:8001" portal; "portal-b:8001" portal; }' in text
     assert '"10.0.0.1:8001" 1; "portal-b:8001" 1; }' in text
-    assert "proxy_next_upstream off;" in render(door())["nginx.conf"]
+    assert "proxy_next_upstream off;" in render(make_inputs())["nginx.conf"]
 
 
 @pytest.mark.parametrize("wrong", ["portal-a", "http://a:1", "a:b", "a:1/x", "u@a:1", ""])
@@ -271,21 +271,21 @@ def listens(text: str) -> list[str]:
     return re.findall(r"^\s+listen (.*);$", text, re.M)
 
 
-def with_content(url: str, **changes: Any) -> tuple[FrontDoor, str]:
+def with_content(url: str, **changes: Any) -> tuple[NginxInputs, str]:
     made = from_settings(settings(content_url=url, **changes), Path("/srv/nginx"))
     return made, render(made)["nginx.conf"]
 
 
 def test_without_content_url_there_is_no_word_of_it() -> None:
-    text = render(door())["nginx.conf"]
-    for word in ("content", "by_another", "$foreign_act"):
+    text = render(make_inputs())["nginx.conf"]
+    for word in ("content", "is_other_origin", "$is_cross_origin_change"):
         assert word not in text
 
 
 def test_content_is_on_the_same_port_by_its_name() -> None:
     made, text = with_content("http://jupyter.localhost:8000")
     assert made.content is not None
-    assert made.content.servers[0].listener == made.front
+    assert made.content.servers[0].listener == made.public
     assert listens(text) == ["127.0.0.1:8000", "127.0.0.1:8000", "10.77.0.1:8002"]
     assert 'server_name "jupyter.localhost";' in text
     assert 'return 302 "http://127.0.0.1:8000/";' in text
@@ -348,9 +348,9 @@ def test_at_content_each_location_sets_the_address_of_the_peer_too() -> None:
         gate = "/internal/gate" in body
         assert gate or "proxy_set_header X-Forwarded-For $remote_addr;" in body
         assert gate == ("proxy_set_header X-Content-Host $http_host;" in body)
-    front = text.partition("# --- the front")[2].partition("# --- user content")[0]
+    public = text.partition("# --- the public listener")[2].partition("# --- user content")[0]
     for gone in ("/internal/gate", "auth_request", "http://hub", "$target"):
-        assert gone not in front
+        assert gone not in public
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,9 @@ def test_nothing_can_be_injected_by_the_portals_address(home: str) -> None:
     made, _ = with_content("http://jupyter.localhost:8000")
     assert made.content is not None
     with pytest.raises(NginxError):
-        render(dataclasses.replace(made, content=dataclasses.replace(made.content, home=home)))
+        render(
+            dataclasses.replace(made, content=dataclasses.replace(made.content, portal_url=home))
+        )
 
 
 PORTS = {
@@ -376,17 +378,17 @@ def server_of(text: str, listen: str) -> str:
 
 def test_render_three_ports_each_serves_its_own_paths_alone() -> None:
     text = render(from_settings(settings(**PORTS), Path("/srv/nginx")))["nginx.conf"]
-    front = text.partition("listen 127.0.0.1:8000;")[2].partition("\n    server {")[0]
+    public = text.partition("listen 127.0.0.1:8000;")[2].partition("\n    server {")[0]
     notebooks, boards = server_of(text, "127.0.0.1:8020"), server_of(text, "127.0.0.1:8030")
     for path, there in (
         ("location /hub/ {", notebooks),
         ("auth_request /_gate;", notebooks),
         ("location /tensorboard/ {", boards),
     ):
-        assert [path in server for server in (front, notebooks, boards)] == [
-            server is there for server in (front, notebooks, boards)
+        assert [path in server for server in (public, notebooks, boards)] == [
+            server is there for server in (public, notebooks, boards)
         ]
-    assert "location = /api/v1/login" in front
+    assert "location = /api/v1/login" in public
     assert "/api/" not in notebooks + boards
 
 
@@ -399,7 +401,7 @@ def test_listen_origins_that_share_name_and_listener_are_refused() -> None:
 
 
 def test_access_log_masks_the_ticket_of_a_tensorboard() -> None:
-    text = render(door())["nginx.conf"]
+    text = render(make_inputs())["nginx.conf"]
     found = re.search(r'"~\(\?s\)(\^/tensorboard/.*?)" (\S+);', text)
     assert found is not None
     pattern = re.compile(found[1].replace("(?<", "(?P<").replace("*+", "*"), re.S)

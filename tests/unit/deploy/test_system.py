@@ -204,7 +204,7 @@ def test_the_sites_umask_is_the_launchers_and_that_of_homes(tmp_path: Path, umas
     assert f"PORTAL_HOMES {sudoers._OPTIONS}, umask=0{umask}," in made[system.SUDOERS].text
 
 
-def test_hub_and_front_door_have_every_protection(tmp_path: Path) -> None:
+def test_hub_and_nginx_have_every_protection(tmp_path: Path) -> None:
     made = files(site(tmp_path))
     for name in ("portal-hub.service", "portal-nginx.service", "portal-backup.service"):
         found = unit(made, name)
@@ -328,7 +328,7 @@ class TestBySystemd:
         assert done.returncode == 0, done.stdout[-300:] + done.stderr
 
 
-def test_a_host_for_users_content_reaches_hub_and_front_door(tmp_path: Path) -> None:
+def test_a_host_for_users_content_reaches_hub_and_nginx(tmp_path: Path) -> None:
     made = files(site(tmp_path, content_url="http://{user}.jupyter.example.org"))
     hub = tomllib.loads(made[Path("/etc/portal/hub.toml")].text)
     assert hub["notebook_url"] == "http://{user}.jupyter.example.org"

@@ -24,6 +24,7 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 from deploy import runtime, system
+from deploy.nginx_inputs import ListenOptions
 from deploy.upgrade.installed import find_installed
 from deploy.upgrade.journal import FOLDER, JournalStore
 from deploy.upgrade.plan import Plan, begin, build_plan
@@ -136,7 +137,7 @@ class Machine:
         (self.root / "systemctl/fails").write_text("".join(f"{word}\n" for word in words))
 
     def plan(self) -> Plan:
-        return build_plan(find_installed(self.root), self.settings, (None, None, None), self.new)
+        return build_plan(find_installed(self.root), self.settings, ListenOptions(), self.new)
 
     def begin(self, *, has_settings: bool = False) -> Upgrade:
         plan, store = self.plan(), self.store
@@ -152,7 +153,7 @@ class Machine:
     def plan_of(self, old: Path) -> Plan:
         installed = find_installed(self.root)
         before = type(installed)(old, installed.config, installed.accounts, self.root)
-        return build_plan(before, self.settings, (None, None, None), self.new)
+        return build_plan(before, self.settings, ListenOptions(), self.new)
 
     def rows(self) -> tuple[str, Rows]:
         with connected(self.settings.database) as connection:

@@ -59,7 +59,7 @@ def test_settings_that_the_old_version_refuses_are_refused(machine: Machine) -> 
 
 def test_services_that_do_not_answer_are_refused(machine: Machine) -> None:
     machine.broken.add(machine.old.name)
-    failure = find_failures(machine)["front door"]
+    failure = find_failures(machine)["answers through nginx"]
     assert "the portal behind it doesn't" in str(failure.problem)
 
 
@@ -79,8 +79,8 @@ def test_a_disk_without_space_is_named(machine: Machine, monkeypatch: pytest.Mon
 def test_space_is_added_up_for_each_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precheck, "SPARE_BYTES", 0)
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 100}))
-    assert precheck.find_lack([(tmp_path, 60)]) == ""
-    assert str(tmp_path) in precheck.find_lack([(tmp_path, 60), (tmp_path, 60)])
+    assert precheck.explain_missing_space([(tmp_path, 60)]) == ""
+    assert str(tmp_path) in precheck.explain_missing_space([(tmp_path, 60), (tmp_path, 60)])
 
 
 def test_several_portals_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from deploy.system import ServiceAccounts
 from deploy.upgrade import command
-from deploy.upgrade.installed import PresentInstallation
+from deploy.upgrade.installed import CurrentInstallation
 from deploy.upgrade.journal import JournalStore, UpgradeStep
 from deploy.upgrade.release import locate, read_release
 from deploy.upgrade.steps import RollbackFailed, RolledBack
@@ -32,7 +32,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     prefix = tmp_path / "opt/portal-app-1"
     prefix.mkdir(parents=True)
     config = tmp_path / "portal.toml"
-    found = PresentInstallation(prefix, config, ServiceAccounts(), tmp_path)
+    found = CurrentInstallation(prefix, config, ServiceAccounts(), tmp_path)
     monkeypatch.setattr(command, "FOLDER", tmp_path / "store")
     monkeypatch.setattr(command, "find_installed", lambda: found)
     return prefix

@@ -8,6 +8,7 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from portal.config.listen import CONNECTIONS_PER_ADDRESS
@@ -31,15 +32,17 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class FrontDoorListener:
+class NginxListener:
     addresses: tuple[str, ...]
     port: int
     certificate: Certificate | None = None
 
 
-@dataclass(frozen=True)
-class Listen:
-    """Addresses (host:port) where nginx listens, replacing those in the settings' URLs."""
+class ListenOptions(NamedTuple):
+    """Addresses (host:port) where nginx listens, replacing those in the settings' URLs.
+
+    They are the options --listen, --listen-notebooks and --listen-tensorboards.
+    """
 
     public: str | None = None
     notebooks: str | None = None
@@ -54,7 +57,7 @@ class ContentServer:
     """
 
     hosts: ContentHosts
-    listener: FrontDoorListener
+    listener: NginxListener
     notebooks: bool
     tensorboards: bool
 
@@ -70,21 +73,22 @@ class ContentServer:
 class Content:
     """User content on separate origins.
 
-    `cookie` is the notebooks' cookie, `cookies` are all of the portal's there. `entry` is the
-    cookie that identifies a browser while it is redirected in. `home` is the portal's address.
+    `cookie` is the notebooks' cookie, `cookies` are all of the portal's there. `redirect_cookie`
+    identifies a browser while it is redirected from the portal to this origin.
     """
 
     servers: tuple[ContentServer, ...]
     cookie: str
     cookies: tuple[str, ...]
-    entry: str
-    home: str
+    redirect_cookie: str
+    portal_url: str
 
 
 @dataclass(frozen=True)
-class FrontDoor:
+class NginxInputs:
     """Everything that nginx.conf depends on.
 
+    - `public` is the listener for browsers, `cluster` the one for programs on the nodes.
     - `portal` and `hub` are host:port on this machine; the gate returns `portal` also for a session
       that is not running.
     - `portals` lists all portals if there are several, with the one to try first at the beginning.
@@ -95,8 +99,8 @@ class FrontDoor:
     """
 
     folder: Path
-    front: FrontDoorListener
-    cluster: FrontDoorListener
+    public: NginxListener
+    cluster: NginxListener
     scheme: str
     portal: str
     hub: str
@@ -111,9 +115,9 @@ class FrontDoor:
     connections: int = CONNECTIONS_PER_ADDRESS
 
     @property
-    def listeners(self) -> tuple[FrontDoorListener, ...]:
+    def listeners(self) -> tuple[NginxListener, ...]:
         content = self.content.servers if self.content else ()
-        return self.front, self.cluster, *(server.listener for server in content)
+        return self.public, self.cluster, *(server.listener for server in content)
 
     @property
     def own_hosts(self) -> bool:
@@ -131,23 +135,23 @@ def from_settings(
     settings: Settings,
     folder: Path,
     *,
-    listen: Listen | None = None,
+    listen: ListenOptions | None = None,
     certificate: Certificate | None = None,
-) -> FrontDoor:
+) -> NginxInputs:
     """Return nginx's inputs for these settings, with its files in `folder`. Raises NginxError.
 
     `listen` is for installations where browsers reach public_url at another address than nginx's:
     behind a load balancer, which then terminates TLS, or in a container.
     """
     certificate = certificate or _to_certificate(settings)
-    listen = listen or Listen()
-    front = _to_listener(settings.public_url, certificate, listen.public)
+    listen = listen or ListenOptions()
+    public = _to_listener(settings.public_url, certificate, listen.public)
     cluster = _to_listener(settings.node_url, certificate)
-    if _collide(front, cluster):
+    if _collide(public, cluster):
         raise NginxError("public_url and node_url have the same address and port")
-    return FrontDoor(
+    return NginxInputs(
         folder=folder,
-        front=front,
+        public=public,
         cluster=cluster,
         scheme=urlsplit(settings.public_url).scheme,
         portal=portal_address(settings),
@@ -156,7 +160,7 @@ def from_settings(
         assets=settings.pages_dir,
         portals=tuple(settings.portals),
         node_ca=_find_node_ca(settings),
-        content=_to_content(settings, settings.content, listen, (front, cluster)),
+        content=_to_content(settings, settings.content, listen, (public, cluster)),
         device_cookie=settings.device_cookie,
         trusted_proxies=tuple(settings.trusted_proxies),
         connections=settings.connections_per_address,
@@ -166,55 +170,53 @@ def from_settings(
 def _to_content(
     settings: Settings,
     origins: ContentOrigins | None,
-    listen: Listen,
-    extra_listeners: tuple[FrontDoorListener, FrontDoorListener],
+    listen: ListenOptions,
+    extra_listeners: tuple[NginxListener, NginxListener],
 ) -> Content | None:
     if origins is None:
         return None
-    front, cluster = extra_listeners
-    notebooks = _to_content_listener(settings, origins.notebooks, listen, listen.notebooks, front)
+    public, cluster = extra_listeners
+    notebooks = _to_content_listener(settings, origins.notebooks, listen, listen.notebooks, public)
     servers = [ContentServer(origins.notebooks, notebooks, True, not origins.apart)]
     if origins.apart:
         tensorboards = _to_content_listener(
-            settings, origins.tensorboards, listen, listen.tensorboards, front
+            settings, origins.tensorboards, listen, listen.tensorboards, public
         )
         servers.append(ContentServer(origins.tensorboards, tensorboards, False, True))
     for server in servers:
         name = server.hosts.name
         if _collide(server.listener, cluster):
             raise NginxError(f"{name} and node_url have the same address and port")
-    _check_names(settings, front, servers)
+    _check_names(settings, public, servers)
     return Content(
         servers=tuple(servers),
         cookie=settings.notebook_cookie,
         cookies=tuple(dict.fromkeys((settings.notebook_cookie, settings.tensorboard_cookie))),
-        entry=settings.entry_cookie,
-        home=settings.public_url,
+        redirect_cookie=settings.entry_cookie,
+        portal_url=settings.public_url,
     )
 
 
 def _to_content_listener(
     settings: Settings,
     hosts: ContentHosts,
-    listen: Listen,
+    listen: ListenOptions,
     own_listen: str | None,
-    front: FrontDoorListener,
-) -> FrontDoorListener:
-    """Return the front listener itself if the port is the same, or a load balancer serves both."""
+    public: NginxListener,
+) -> NginxListener:
+    """Return the public listener itself if the port is the same, or a load balancer serves both."""
     chain, key = settings.content_certificate_file, settings.content_certificate_key_file
-    certificate = Certificate(chain, key) if chain and key else front.certificate
+    certificate = Certificate(chain, key) if chain and key else public.certificate
     url = hosts.origin_of(ANY_USER)
     if own_listen is None and (listen.public or _get_port(url) == _get_port(settings.public_url)):
-        return replace(front, certificate=certificate if front.certificate else None)
+        return replace(public, certificate=certificate if public.certificate else None)
     return _to_listener(url, certificate, own_listen)
 
 
-def _check_names(
-    settings: Settings, front: FrontDoorListener, servers: list[ContentServer]
-) -> None:
+def _check_names(settings: Settings, public: NginxListener, servers: list[ContentServer]) -> None:
     """Check that origins on one listener differ in `Host`, which nginx compares without the
     port."""
-    names = [(front, urlsplit(settings.public_url).hostname or "")]
+    names = [(public, urlsplit(settings.public_url).hostname or "")]
     for server in servers:
         for listener, name in names:
             same = listener.addresses == server.listener.addresses
@@ -226,7 +228,7 @@ def _check_names(
         names.append((server.listener, server.hosts.name))
 
 
-def _collide(first: FrontDoorListener, second: FrontDoorListener) -> bool:
+def _collide(first: NginxListener, second: NginxListener) -> bool:
     return first.port == second.port and _overlap(first.addresses, second.addresses)
 
 
@@ -243,13 +245,13 @@ def _to_certificate(settings: Settings) -> Certificate | None:
 
 def _to_listener(
     url: str, certificate: Certificate | None, listen: str | None = None
-) -> FrontDoorListener:
+) -> NginxListener:
     """Return nginx's listener for this URL: at `listen` if given, else at the URL's own address."""
     if listen is not None:
         match = _LISTEN.match(listen)
         if match is None:
             raise NginxError(f"{listen} must be host:port")
-        return FrontDoorListener(
+        return NginxListener(
             _get_addresses(match["host"].strip("[]")), int(match["port"]), certificate
         )
     parts = urlsplit(url)
@@ -260,7 +262,7 @@ def _to_listener(
             "if TLS is terminated before nginx"
         )
     host = _get_addresses(parts.hostname or "")
-    return FrontDoorListener(host, _get_port(url), certificate if secure else None)
+    return NginxListener(host, _get_port(url), certificate if secure else None)
 
 
 def _get_port(url: str) -> int:
