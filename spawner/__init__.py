@@ -17,6 +17,8 @@ Words in this package:
   launcher       a program that acts as one user, by sudo: the only one with this right
   node program   a program of spawner/node, which runs as the user on a compute node
   gate           the portal's answer to nginx: who may pass, and to which address on which node
+  environment    container image, modules or virtualenv that kernels and jobs run in; the variables
+                 of a process are its environment variables
   session        one JupyterLab in one Slurm job
   batch job      a job that the portal submits from a template or a script
   run            one start of a program or script: a requeue, or the restart of a TensorBoard,

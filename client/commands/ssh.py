@@ -109,8 +109,8 @@ def _check_running(session: SessionSummary) -> SessionSummary:
 def _prepare(context: CommandContext, program: str, *, is_shown: bool = False) -> Path:
     """Create and update ssh's files for the portal; return its configuration.
 
-    A version with a known flaw is noted at the first time, and for a block that is shown: the name
-    of a host may come from elsewhere there.
+    Warn of a version of ssh with a known flaw when the files are created, and each time that the
+    block is shown: in ~/.ssh/config it also applies to host names that come from other programs.
     """
     folder = _folder(context)
     account = context.connection.call(operations.GET_ACCOUNT)

@@ -27,13 +27,13 @@ Label = str | int | float | bool
 class Benchmark:
     """Measurements that a template describes.
 
-    `labels`: heading → permitted words, or none for numbers. `figures`: heading → unit.
-    `parameters`: job parameters on which a figure also depends. `shared`: whether figures of
-    different users are comparable.
+    `labels`: heading → permitted words, or none for numbers. `figure_units`, the field `figures` of
+    the file: heading → unit. `parameters`: job parameters on which a figure also depends. `shared`:
+    whether figures of different users are comparable.
     """
 
     labels: Mapping[str, tuple[str, ...]]
-    figures: Mapping[str, str]
+    figure_units: Mapping[str, str]
     parameters: tuple[str, ...] = ()
     shared: bool = True
 
@@ -43,7 +43,7 @@ class Benchmark:
         labels = {heading: tuple(words) for heading, words in fields.get("labels", {}).items()}
         return cls(
             labels=labels,
-            figures=dict(fields["figures"]),
+            figure_units=dict(fields["figures"]),
             parameters=tuple(fields.get("parameters", ())),
             shared=fields.get("shared", True),
         )
@@ -76,7 +76,7 @@ class Results:
 
 def problems(benchmark: Benchmark, properties: Mapping[str, Any]) -> Iterator[str]:
     """Yield the errors in a template's description that its schema does not detect."""
-    for heading in benchmark.labels.keys() & benchmark.figures.keys():
+    for heading in benchmark.labels.keys() & benchmark.figure_units.keys():
         yield f"benchmark: {heading} is a label and a figure"
     for name in benchmark.parameters:
         rule = properties.get(name)
@@ -117,7 +117,7 @@ def _row_figures(
         if label is None:
             return
         labels[heading] = label
-    for heading, unit in benchmark.figures.items():
+    for heading, unit in benchmark.figure_units.items():
         value = _parse_number(row.get(heading))
         if value is not None and value > 0:  # 0: the time was up before anything was measured
             yield MeasuredValue({**labels, **fixed}, heading, unit, float(value))

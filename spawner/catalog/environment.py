@@ -84,13 +84,13 @@ class CatalogFolders:
     """
 
     image_dirs: tuple[Path, ...]
-    site: Path | None = None
+    site_dir: Path | None = None
     shipped: Path = SHIPPED
     modules_init: Path | None = None
 
     def catalogs(self) -> tuple[Path, ...]:
         """Return the catalogs' folders; files in a later one replace those in an earlier one."""
-        return (self.shipped, self.site) if self.site else (self.shipped,)
+        return (self.shipped, self.site_dir) if self.site_dir else (self.shipped,)
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,12 @@ class Catalog:
     environments: Mapping[str, Environment]
 
     @staticmethod
-    def load(shipped: Path = SHIPPED, site: Path | None = None, *, image_dir: Path) -> Catalog:
+    def load(shipped: Path = SHIPPED, site_dir: Path | None = None, *, image_dir: Path) -> Catalog:
         """Load both folders; a site's file replaces the shipped one of the same name.
 
         Raises CatalogError with every problem of every file, or if the site folder does not exist.
         """
-        folders = CatalogFolders(image_dirs=(image_dir,), site=site, shipped=shipped)
+        folders = CatalogFolders(image_dirs=(image_dir,), site_dir=site_dir, shipped=shipped)
         problems: list[str] = []
         environments: dict[str, Environment] = {}
         for name, path in files(folders, "environments").items():
@@ -123,8 +123,8 @@ def files(folders: CatalogFolders, kind: str) -> dict[str, Path]:
 
     Raises CatalogError if the site folder does not exist, OSError if it cannot be read.
     """
-    if folders.site is not None and not folders.site.is_dir():
-        raise CatalogError([f"{folders.site}: there is no such folder"])
+    if folders.site_dir is not None and not folders.site_dir.is_dir():
+        raise CatalogError([f"{folders.site_dir}: there is no such folder"])
     paths: dict[str, Path] = {}
     for folder in (folder / kind for folder in folders.catalogs()):
         if folder.is_dir():  # unlike glob, iterdir raises errors

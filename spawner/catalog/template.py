@@ -20,7 +20,7 @@ import jsonschema
 import yaml
 
 from spawner.catalog import benchmarks
-from spawner.catalog import parameters as rules
+from spawner.catalog import parameters as parameter_rules
 from spawner.catalog.benchmarks import Benchmark
 from spawner.catalog.environment import SHIPPED, CatalogFolders, files, read_yaml
 from spawner.slurm.model import Resources
@@ -105,12 +105,12 @@ class Template:
         return Resources(**self.default_resources)
 
 
-def load_templates(shipped: Path = SHIPPED, site: Path | None = None) -> dict[str, Template]:
+def load_templates(shipped: Path = SHIPPED, site_dir: Path | None = None) -> dict[str, Template]:
     """Load every template by name; a site's file replaces the shipped one of the same name.
 
     Raises TemplateError with every problem of every file. A site folder need not contain templates.
     """
-    catalog_folders = CatalogFolders(image_dirs=(), site=site, shipped=shipped)
+    catalog_folders = CatalogFolders(image_dirs=(), site_dir=site_dir, shipped=shipped)
     folders = program_folders(catalog_folders)
     problems: list[str] = []
     templates: dict[str, Template] = {}
@@ -153,12 +153,12 @@ def load_template(path: Path, folders: list[Path]) -> Template:
 
 def check_parameters(
     template: Template, parameters: object
-) -> tuple[dict[str, Any], list[rules.Problem]]:
+) -> tuple[dict[str, Any], list[parameter_rules.Problem]]:
     """Return the parameters with defaults filled in, and (field, sentence) for each problem.
 
     With problems, the parameters must not be rendered.
     """
-    values, problems = rules.check_values(template.parameters, parameters)
+    values, problems = parameter_rules.check_values(template.parameters, parameters)
     if not problems and template.array:
         tasks = len(array_tasks(template, values))
         if not 0 < tasks <= MAX_TASKS:
@@ -223,7 +223,7 @@ def _semantic_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterat
             yield f"parameters.{name}: this name is reserved: bash or other programs use it"
         yield from (f"parameters.{name}.{problem}" for problem in _rule_problems(rule))
     for name in _as_names(fields.get("array")):
-        if "array" not in rules.types(properties.get(name, {})):
+        if "array" not in parameter_rules.types(properties.get(name, {})):
             yield f"array: {name} is not a parameter that is a list"
     for name in fields.get("programs", []):
         problems = _file_problems("jobs", name, folders)
@@ -251,7 +251,7 @@ def _list_variables(fields: Mapping[str, Any]) -> dict[str, str]:
     lists = {
         name
         for name, rule in fields.get("parameters", {}).items()
-        if "array" in rules.types(rule) and name not in _as_names(fields.get("array"))
+        if "array" in parameter_rules.types(rule) and name not in _as_names(fields.get("array"))
     }
     names = {*fields.get("parameters", {}), *JOB_VARIABLES}
     return {name: f'"${{{name}[@]}}"' if name in lists else f'"${name}"' for name in names}
@@ -271,7 +271,7 @@ def _find_jinja(script: str, variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
-    kinds = rules.types(rule)
+    kinds = parameter_rules.types(rule)
     allowed = {_WIDGETS.get(kinds[0], "number"), "choice" if "enum" in rule else ""}
     if kinds[0] == "string":
         allowed |= {"path"}
@@ -281,20 +281,21 @@ def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
     yield from _limit_problems(rule)
     yield from (f"items.{problem}" for problem in _limit_problems(rule.get("items", {})))
     if "default" in rule:
-        problem = next(rules.find_problems(rules.plain(rule["default"], rule), rule), None)
+        value = parameter_rules.plain(rule["default"], rule)
+        problem = next(parameter_rules.find_problems(value, rule), None)
         if problem:
             yield f"default: it {problem}"
 
 
 def _limit_problems(rule: Mapping[str, Any]) -> Iterator[str]:
     """Yield limits that no value can satisfy, or that do not apply to the type."""
-    kinds = rules.types(rule)
+    kinds = parameter_rules.types(rule)
     if not kinds:
         return
     allowed = _LIMITS_OF.get(kinds[0], set())
     for word in sorted((set().union(*_LIMITS_OF.values()) - allowed) & rule.keys()):
         yield f"{word}: it is not valid for type {kinds[0]}"
-    limits = {"maxLength": rules.MAX_TEXT, "maxItems": rules.MAX_ITEMS, **rule}
+    limits = {"maxLength": parameter_rules.MAX_TEXT, "maxItems": parameter_rules.MAX_ITEMS, **rule}
     for low, high in _PAIRS:
         if low in rule and high in limits:
             if rule[low] > limits[high]:
@@ -370,4 +371,4 @@ def parameters_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 
 
 def _default_widget(rule: Mapping[str, Any]) -> str:
-    return "choice" if "enum" in rule else _WIDGETS.get(rules.types(rule)[0], "number")
+    return "choice" if "enum" in rule else _WIDGETS.get(parameter_rules.types(rule)[0], "number")

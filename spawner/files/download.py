@@ -18,6 +18,7 @@ from typing import IO, Any, NamedTuple
 
 from spawner.files.context import FilesContext
 from spawner.files.paths import (
+    READ_FLAGS,
     open_file,
     open_folder,
     problem,
@@ -40,7 +41,7 @@ SPARSE = 64
 """A file counts as sparse below this fraction on disk: file systems may also compress."""
 LEFT_OUT = "LEFT-OUT.txt"
 BLOCK = 512
-READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
+ENTRY_FLAGS = READ_FLAGS | os.O_NOFOLLOW
 ZIP64_FROM = 0xFFFF0000
 UTF8_NAME, SIZES_FOLLOW = 0x800, 0x8
 UNIX = 3 << 8
@@ -185,7 +186,7 @@ class ArchiveWalk:
         return None
 
     def enter(self, entry: ArchiveEntry) -> tuple[int, Iterator[os.DirEntry[str]], str]:
-        flags = READ_FLAGS | os.O_DIRECTORY
+        flags = ENTRY_FLAGS | os.O_DIRECTORY
         try:
             folder = os.open(entry.own_name, flags, dir_fd=entry.folder)
         except OSError as error:
@@ -195,7 +196,7 @@ class ArchiveWalk:
 
     def open(self, entry: ArchiveEntry) -> int | None:
         try:
-            fd = os.open(entry.own_name, READ_FLAGS, dir_fd=entry.folder)
+            fd = os.open(entry.own_name, ENTRY_FLAGS, dir_fd=entry.folder)
             state = os.fstat(fd)
             if stat.S_ISREG(state.st_mode) and self.claim_allowance(entry, state):
                 return fd

@@ -73,12 +73,12 @@ def find_info_folder(path: RootedPath, name: str) -> str:
 
 
 def files_of_package(
-    info_path: RootedPath, site: RootedPath, top: tuple[str, ...]
+    info_path: RootedPath, package_folder: RootedPath, top: tuple[str, ...]
 ) -> Iterator[RootedPath]:
     """Yield the package's files except RECORD, restricted to those below `top`."""
     text = record_of(info_path)
     for row in csv.reader(text.splitlines()):
-        parts = parts_of(row[0], site.parts) if row else None
+        parts = parts_of(row[0], package_folder.parts) if row else None
         inside = parts is not None and parts[: len(top)] == top and len(parts) > len(top)
         if parts is not None and inside and parts != (*info_path.parts, RECORD_NAME):
             yield RootedPath(info_path.root, parts)

@@ -70,7 +70,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         self.node_url = ""
 
     async def start(self) -> str:
-        """Pass the server's environment to the portal and return the server's URL.
+        """Pass the server's environment variables to the portal and return the server's URL.
 
         Raises SpawnException when the portal refuses. While the portal is away, retry until the
         hub's start_timeout cancels the call.
@@ -123,7 +123,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
     async def get_url(self) -> str:
         """Return the server's URL; called only after a restart of the hub.
 
-        If the hub died before the portal confirmed the start, pass on the environment now, with the
+        If the hub died before the portal confirmed the start, pass on the variables now, with the
         same token.
         """
         if not self.node_url:

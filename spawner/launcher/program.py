@@ -593,7 +593,7 @@ class Launcher:
             return {"exists": False}
         except OSError as error:
             raise Refused(
-                "PathRefused", f"The file {path} can't be read: {error.strerror}."
+                "PathRefused", f"The folder {path} can't be read: {error.strerror}."
             ) from error
 
     def op_paths(self, request: Request) -> Result:

@@ -1,4 +1,4 @@
-"""The environment that a node program passes on to the user's own programs.
+"""The environment variables that a node program passes on to the user's own programs.
 
 Pure.
 """
@@ -12,7 +12,7 @@ DROPPED = frozenset({"SLURM_JWT", "VIRTUAL_ENV", "MPLBACKEND"})
 
 
 def terminal_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the server's environment without variables that are only for the server.
+    """Return the server's environment variables without those that are only for the server.
 
     These are tokens, and settings with which the user's own Jupyter and Python would use the
     portal's.

@@ -2,8 +2,8 @@
 
 It uses only the portal's address and the job's own secret, both from config.json, and is
 independent of Jupyter and TensorBoard. Standard library only, because it runs before anything else
-is imported. `http.client` rather than urllib: the secret is never sent to a proxy from the user's
-environment, nor to the target of a redirect.
+is imported. `http.client` rather than urllib: the secret is never sent to a proxy that the user's
+environment variables name, nor to the target of a redirect.
 
   PortalRequestError
   ├── NotWanted     the portal no longer wants this process: end quietly
@@ -29,7 +29,7 @@ log = logging.getLogger("portal")
 ANSWER_LIMIT_BYTES = 1 << 20
 REQUEST_TIMEOUT_S = 10.0
 WAIT_S = 20
-"""Maximum time that the portal may hold a request for the server's environment."""
+"""Maximum time that the portal may hold a request for the server's environment variables."""
 GIVE_UP_S = 900.0
 """An unusable allocation is released after this time without the portal."""
 REPORT_CHARS = 2000

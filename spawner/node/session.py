@@ -2,9 +2,9 @@
 
 Slurm runs it as the user. It binds a port, calls the portal, and becomes the user's JupyterLab. Two
 tasks run in parallel, because each takes as long as the other: one thread calls the portal and
-waits for the hub's environment, while the main thread imports Jupyter. It depends on config.json
-(described in `spawner/catalog/launch_files.py`) and the portal's /node routes; of Slurm it uses
-only the node's name.
+waits for the hub's environment variables, while the main thread imports Jupyter. It depends on
+config.json (described in `spawner/catalog/launch_files.py`) and the portal's /node routes; of Slurm
+it uses only the node's name.
 """
 
 from __future__ import annotations
@@ -132,12 +132,12 @@ def _run(
     node_setup.create_node_dir(folder)
     try:
         write_files(folder, config)
-        set_environment(folder, config)
+        set_variables(folder, config)
         with trusting(config.get("portal_ca"), folder):
             server = _import_server()
         timeline.mark("imported")
         response, tls = call.result()
-        apply_environment(response, listener.getsockname(), "http" if tls is None else "https")
+        apply_hub_variables(response, listener.getsockname(), "http" if tls is None else "https")
         with _server_errors():
             settings = server.settings(config["server_config"], folder)
             arguments = list(response["args"])
@@ -151,7 +151,7 @@ def _run(
 
 
 Answered = tuple[dict[str, Any], ssl.SSLContext | None]
-"""Environment to apply and TLS context to serve with; None: the portal wants plain HTTP."""
+"""The hub's answer with environment variables, and the TLS context; None for plain HTTP."""
 
 
 def _call_portal(
@@ -254,8 +254,8 @@ def _write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
-    """Set the variables for kernels and terminals, and Jupyter's folder for sockets."""
+def set_variables(folder: Path, config: Mapping[str, Any]) -> None:
+    """Set the environment variables for kernels and terminals, and Jupyter's folder for sockets."""
     os.environ["JUPYTER_RUNTIME_DIR"] = str(folder)
     os.environ["PORTAL_LOGDIR"] = str(config["logdir"])
     home = os.environ.setdefault("HOME", pwd.getpwuid(os.getuid()).pw_dir)
@@ -268,10 +268,10 @@ def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
         ) from error
 
 
-def apply_environment(
+def apply_hub_variables(
     response: Mapping[str, Any], address: tuple[Any, ...], scheme: str = "http"
 ) -> None:
-    """Set the variables supplied by the hub, restricted to its own names, and the server's URL."""
+    """Set the hub's environment variables, restricted to its own names, and the server's URL."""
     for name, value in response["env"].items():
         if name.startswith(HUB_PREFIX):
             os.environ[name] = str(value)

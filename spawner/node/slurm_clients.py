@@ -4,8 +4,9 @@ An image contains none of Slurm's programs, and cannot use the node's: these nee
 library, Slurm's plugins, its configuration and munge. So `start` creates a folder with a command
 for each program that the node has, visible at the same path in the container, and a relay beside
 it: a child of the process that becomes the container, which ends with it. A command (`COMMAND`, for
-any POSIX shell) stores its arguments, working directory and environment in its own folder, and
-copies its input and output through FIFOs; the relay runs the program on the node as the same user.
+any POSIX shell) stores its arguments, working directory and environment variables in its own
+folder, and copies its input and output through FIFOs; the relay runs the program on the node as the
+same user.
 
 The folder is accessible to the user only (0700), so no other user can make requests; and the user
 may run the programs anyway. docs/decisions/0020 has the reasons. Standard library only; it runs as
@@ -107,8 +108,9 @@ _INSIDE = re.compile(
 def start(base: Path, environ: Mapping[str, str], hidden: Collection[str] = ()) -> Path | None:
     """Create the folder below `base`, and start the relay; None if the node has no Slurm.
 
-    Programs run with `environ` and the variables of the command inside, except variables of the
-    environment (`hidden`) and of the container. Raises OSError.
+    Programs run with the environment variables `environ` and those of the command in the container,
+    except `hidden`, which are set for the container only, and those that would be wrong outside it.
+    Raises OSError.
     """
     programs = {name: shutil.which(name, path=environ.get("PATH")) for name in PROGRAMS}
     available = {name: path for name, path in programs.items() if path is not None}
@@ -256,7 +258,7 @@ class CommandRelay:
                 stdout=out,
                 stderr=err,
                 cwd=folder if Path(folder).is_dir() else None,
-                env=self._merge_environment(call),
+                env=self._merge_variables(call),
                 start_new_session=True,
             )
         finally:
@@ -275,7 +277,7 @@ class CommandRelay:
                 del self._running[name]
         return code if code >= 0 else 128 - code
 
-    def _merge_environment(self, call: Path) -> dict[str, str]:
+    def _merge_variables(self, call: Path) -> dict[str, str]:
         inside = {}
         for entry in (call / "environ").read_bytes().split(b"\0"):
             name, equals, value = os.fsdecode(entry).partition("=")

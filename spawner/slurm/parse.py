@@ -9,8 +9,8 @@ which the user who chose the name cannot have known. For squeue the format is pa
 environment variable (SQUEUE_FORMAT), not in the arguments, which every user of the machine can read
 in /proc. User-controlled fields come last, cut to a fixed width; text between two delimiters is
 interpreted only by its position, and an answer with a wrong number of fields is refused as a whole
-(`BadOutput`). Fields that no user controls are separated by a control character, so that 20,000 records are split
-in a few milliseconds.
+(`BadOutput`). Fields that no user controls are separated by a control character, so that 20,000
+records are split in a few milliseconds.
 
 No I/O and no clock. Times are UTC because client.py sets TZ for every command.
 """

@@ -38,7 +38,7 @@ def to_catalog_folders(settings: Settings) -> CatalogFolders:
     dirs = (settings.image_dir, settings.image_import_dir)
     return CatalogFolders(
         image_dirs=tuple(filter(None, dirs)),
-        site=settings.catalog_dir,
+        site_dir=settings.catalog_dir,
         modules_init=settings.modules_init,
     )
 
@@ -90,7 +90,7 @@ class LiveCatalog:
 
     def is_of_site(self, file: Path) -> bool:
         """Return whether a file of the catalog is the site's own; the others are shipped."""
-        return self.folders.site is not None and file.is_relative_to(self.folders.site)
+        return self.folders.site_dir is not None and file.is_relative_to(self.folders.site_dir)
 
     async def refresh(self) -> None:
         """Read changed files, in a thread. Call this after changing a file or an image."""

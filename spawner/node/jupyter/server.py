@@ -261,7 +261,7 @@ def prepare(
 ) -> NodeServer:
     """Return a server ready to `start()`, which asks `portal` about the session.
 
-    The hub's environment must be in os.environ. `folder` is the session's own on the node. Without
+    The hub's variables must be in os.environ. `folder` is the session's own on the node. Without
     `tls` it serves plain HTTP. `apps` is the part of config.json. May exit.
     """
     server: NodeServer = NodeSingleUser.make_serverapp(jpserver_extensions=dict(EXTENSIONS))
@@ -283,7 +283,7 @@ def prepare(
 
 
 def forget_secrets(server: NodeServer, names: tuple[str, ...]) -> None:
-    """Remove secrets from the environment that terminals and kernels inherit.
+    """Remove secrets from the variables that terminals and kernels inherit.
 
     To be called once the server has read them.
     """

@@ -10,7 +10,7 @@ import pytest
 from deploy.nginx import PAGES, TEMPLATES, command, main, render, write
 from deploy.nginx_inputs import (
     Certificate,
-    Listen,
+    ListenOptions,
     NginxError,
     NginxInputs,
     NginxListener,
@@ -102,7 +102,7 @@ def test_ipv6_addresses_are_bracketed() -> None:
 
 def test_behind_a_load_balancer_the_scheme_is_still_the_browsers() -> None:
     public = settings(public_url="https://portal.test")
-    made = from_settings(public, Path("/srv/nginx"), listen=Listen("127.0.0.1:9000"))
+    made = from_settings(public, Path("/srv/nginx"), listen=ListenOptions("127.0.0.1:9000"))
     text = render(made)["nginx.conf"]
     assert "listen 127.0.0.1:9000;" in text
     assert "X-Forwarded-Proto https;" in text
@@ -115,7 +115,7 @@ def test_the_cookies_name_is_the_settings() -> None:
         ("https://portal.test", "127.0.0.1:9000", "__Host-portal", "portal_session"),
     ):
         made = from_settings(
-            settings(public_url=public_url), Path("/srv/nginx"), listen=Listen(listen)
+            settings(public_url=public_url), Path("/srv/nginx"), listen=ListenOptions(listen)
         )
         text = render(made)["nginx.conf"]
         assert name in text
@@ -139,7 +139,7 @@ def test_unworkable_settings_are_reported(
     changes: dict[str, Any], listen: str | None, words: str
 ) -> None:
     with pytest.raises(NginxError, match=words):
-        from_settings(settings(**changes), Path("/srv/nginx"), listen=Listen(listen))
+        from_settings(settings(**changes), Path("/srv/nginx"), listen=ListenOptions(listen))
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_content_has_the_portals_certificate_or_its_own(tmp_path: Path) -> None:
     assert text.count('ssl_certificate "/tls/wildcard.pem";') == 1
     assert text.count('ssl_certificate "/tls/chain.pem";') == 1
     assert "__Host-portal-content" in text
-    before = from_settings(settings(**urls), tmp_path, listen=Listen("127.0.0.1:9000"))
+    before = from_settings(settings(**urls), tmp_path, listen=ListenOptions("127.0.0.1:9000"))
     assert listens(render(before)["nginx.conf"])[:2] == ["127.0.0.1:9000"] * 2
 
 
@@ -394,8 +394,8 @@ def test_render_three_ports_each_serves_its_own_paths_alone() -> None:
 
 def test_listen_origins_that_share_name_and_listener_are_refused() -> None:
     with pytest.raises(NginxError, match="--listen-notebooks"):
-        from_settings(settings(**PORTS), Path("/srv/nginx"), listen=Listen("0.0.0.0:9000"))
-    apart = Listen("0.0.0.0:9000", "0.0.0.0:9001", "0.0.0.0:9002")
+        from_settings(settings(**PORTS), Path("/srv/nginx"), listen=ListenOptions("0.0.0.0:9000"))
+    apart = ListenOptions("0.0.0.0:9000", "0.0.0.0:9001", "0.0.0.0:9002")
     made = from_settings(settings(**PORTS), Path("/srv/nginx"), listen=apart)
     assert {listener.port for listener in made.listeners} == {9000, 9001, 9002, 8002}
 

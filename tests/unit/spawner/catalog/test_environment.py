@@ -118,7 +118,7 @@ def test_the_schema_is_one_and_every_field_is_described() -> None:
 def test_a_site_adds_and_replaces(site: Path) -> None:
     put(site)
     put(site, "python3", title="Our Python")
-    catalog = Catalog.load(site=site, image_dir=Path("/images"))
+    catalog = Catalog.load(site_dir=site, image_dir=Path("/images"))
     assert list(catalog.environments) == sorted(catalog.environments)
     assert catalog.environments["mine"].title == "Mine"
     assert catalog.environments["python3"].title == "Our Python"
@@ -169,7 +169,7 @@ def test_a_bad_field_is_named_with_its_file(
 ) -> None:
     path = put(site, **changes)
     with pytest.raises(CatalogError) as caught:
-        Catalog.load(site=site, image_dir=Path("/images"))
+        Catalog.load(site_dir=site, image_dir=Path("/images"))
     assert caught.value.problems[0].startswith(f"{path}: {field}: ")
 
 
@@ -190,7 +190,7 @@ def test_all_problems_are_reported_at_once(site: Path) -> None:
     put(site, "one", runtime="docker", gpu="maybe")
     put(site, "two", version="x")
     with pytest.raises(CatalogError) as caught:
-        Catalog.load(site=site, image_dir=Path("/images"))
+        Catalog.load(site_dir=site, image_dir=Path("/images"))
     assert len(caught.value.problems) == 3
 
 
@@ -210,7 +210,7 @@ def test_a_name_must_do_for_kernels_and_terminals(site: Path, name: str) -> None
 
 def test_a_site_folder_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="there is no such folder"):
-        Catalog.load(site=tmp_path / "nowhere", image_dir=tmp_path)
+        Catalog.load(site_dir=tmp_path / "nowhere", image_dir=tmp_path)
 
 
 def test_unavailability_is_explained_in_a_sentence(site: Path) -> None:

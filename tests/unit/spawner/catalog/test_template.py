@@ -83,7 +83,7 @@ def test_every_field_is_described() -> None:
 def test_a_site_adds_and_replaces(site: Path) -> None:
     put(site)
     put(site, "python-training", title="Ours")
-    templates = load_templates(site=site)
+    templates = load_templates(site_dir=site)
     assert templates["mine"].parameters["properties"]["count"]["x-widget"] == "number"
     assert templates["python-training"].title == "Ours"
     assert list(templates) == sorted(templates)
@@ -100,7 +100,7 @@ def test_every_problem_of_every_file_is_reported(site: Path) -> None:
     put(site, "one", title=5)
     put(site, "two", script="true\r\n")
     with pytest.raises(TemplateError) as error:
-        load_templates(site=site)
+        load_templates(site_dir=site)
     assert len(error.value.problems) == 2
     assert "one.yaml: title: 5 is not of type 'string'" in error.value.problems[0]
     assert "two.yaml: script: it contains control characters" in error.value.problems[1]

@@ -57,14 +57,14 @@ def test_only_the_hubs_own_names_enter_the_environment(monkeypatch: pytest.Monke
         },
         "base_url": "/user/alice/s1/",
     }
-    session.apply_environment(answer, ("10.77.0.11", 40123))
+    session.apply_hub_variables(answer, ("10.77.0.11", 40123))
     assert environ == {
         "PATH": "/bin",
         "LD_PRELOAD": "",
         "JUPYTERHUB_API_TOKEN": "t",
         "JUPYTERHUB_SERVICE_URL": "http://10.77.0.11:40123/user/alice/s1/",
     }
-    session.apply_environment(answer, ("fd00::1", 40123, 0, 0))
+    session.apply_hub_variables(answer, ("fd00::1", 40123, 0, 0))
     assert environ["JUPYTERHUB_SERVICE_URL"].startswith("http://[fd00::1]:40123/")
 
 
@@ -72,7 +72,7 @@ def test_a_home_that_can_not_be_reached(tmp_path: Path, monkeypatch: pytest.Monk
     environ = {"HOME": str(tmp_path / "none")}
     monkeypatch.setattr(os, "environ", environ)
     with pytest.raises(NodeSetupError, match="home directory"):
-        session.set_environment(tmp_path, {"logdir": "/x"})
+        session.set_variables(tmp_path, {"logdir": "/x"})
 
 
 @pytest.mark.parametrize(

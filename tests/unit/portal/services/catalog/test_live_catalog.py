@@ -58,7 +58,7 @@ def open_shelf(site: Path, tmp_path: Path) -> OpenShelf:
 
     def load() -> LiveCatalog:
         catalog = LiveCatalog(
-            CatalogFolders((images, tmp_path / "imported"), site=site, shipped=shipped)
+            CatalogFolders((images, tmp_path / "imported"), site_dir=site, shipped=shipped)
         )
         catalog.load()
         return catalog
