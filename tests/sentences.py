@@ -207,7 +207,7 @@ def catalog_texts() -> tuple[str, ...]:
     )
 
 
-def front_door_texts() -> list[str]:
+def nginx_texts() -> list[str]:
     """Return titles and details of nginx's own problem documents."""
     found = [json.loads(path.read_text()) for path in sorted(PROBLEMS.glob("*.problem"))]
     return [problem[name] for problem in found for name in ("title", "detail")]
@@ -239,7 +239,7 @@ def sentences() -> list[str]:
         if is_displayed(text)
         for spelt in SPELT_OUT.get(text, (text,))
     ]
-    others = (*EXTRA, *front_door_texts(), *demo_texts(), *catalog_texts())
+    others = (*EXTRA, *nginx_texts(), *demo_texts(), *catalog_texts())
     return list(dict.fromkeys([*found_sentences, *others]))
 
 

@@ -31,7 +31,7 @@ def start_portal(handle: ClusterHandle) -> None:
         fingerprint = _compute_fingerprint(paths, copied, texts)
     done = paths.run / "portal-side"
     changed = not done.exists() or done.read_text() != fingerprint
-    with handle.progress.step("portal, hub and front door"):
+    with handle.progress.step("portal, hub and nginx"):
         packages = [spec.name for spec in package_proxy(handle.cluster)]
         send_command(
             paths.control(), "restart" if changed else "start", ["portal", "hub", *packages]

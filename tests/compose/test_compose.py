@@ -65,7 +65,7 @@ async def test_the_main_job_with_kernels_on_two_hosts(project: Project) -> None:
         await client.stop_session(second["id"], timeout_s=PATIENCE_S)
 
 
-async def test_the_front_door_speaks_http_2_under_a_certificate_of_its_own(
+async def test_nginx_speaks_http_2_under_a_certificate_of_its_own(
     project: Project,
 ) -> None:
     at = urlsplit(project.base_url)

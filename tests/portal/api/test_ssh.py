@@ -275,7 +275,7 @@ def door(real: Real, monkeypatch: pytest.MonkeyPatch) -> Iterator[NginxServer]:
 def _open_websocket(_seen: ReceivedRequest, connection: Any) -> bytes:
     lines = (
         "HTTP/1.1 101 X", "Upgrade: websocket", "Connection: upgrade", "Set-Cookie: a=b",
-        f"{HOST_KEY_HEADER}: the node's", "X-Accel-Redirect: /_pages/away.html", "", "",
+        f"{HOST_KEY_HEADER}: the node's", "X-Accel-Redirect: /_pages/unavailable.html", "", "",
     )  # fmt: skip
     connection.sendall("\r\n".join(lines).encode())
     connection.recv(1)

@@ -205,7 +205,7 @@ def test_cookies_of_an_app_stay_below_its_own_path(nginx: NginxServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "inside", ["/_gate", "/_pages/away.html", "/internal/gate", "@not_entered"]
+    "inside", ["/_gate", "/_pages/unavailable.html", "/internal/gate", "@gate_refused"]
 )
 def test_a_node_can_not_redirect_inside_nginx(nginx: NginxServer, inside: str) -> None:
     headers = f"X-Accel-Redirect: {inside}\r\nX-Accel-Limit-Rate: 1\r\nX-Accel-Buffering: yes\r\n"

@@ -163,7 +163,7 @@ def test_a_missing_slash_is_added_on_this_host(nginx: NginxServer) -> None:
         "//node/sessions/1/server",
         "/n%6fde/sessions/1/server",
         "/_gate",
-        "/_pages/away.html",
+        "/_pages/unavailable.html",
     ],
 )
 def test_internal_paths_are_refused_in_front(nginx: NginxServer, path: str) -> None:

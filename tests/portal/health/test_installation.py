@@ -70,7 +70,7 @@ async def test_a_directory_whose_certificate_has_expired(
 
 
 @pytest.mark.anyio
-async def test_a_front_door_whose_certificate_has_expired_is_on_the_page(
+async def test_an_nginx_whose_certificate_has_expired_is_on_the_page(
     run_portal: RunPortal, make: Make, serve: Serve
 ) -> None:
     async with run_portal() as portal:
