@@ -38,8 +38,8 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
   uuid                 this run's id; a restarted tensorboard gets another
   tensorboard_id       the tensorboard's own id: for requests to the portal and in its address
   secret               Authorization: Bearer … for requests to the portal
-  guard_key            `signing_key`: the key with which every request must be signed, see
-                       spawner/signing.py. The key of the file stays for queued jobs
+  guard_key            the signing key: every request must be signed with it, see
+                       spawner/signing.py. Named as in earlier versions, for jobs in the queue
   portal_url           as above
   portal_ca, tls       as above
   username             as above

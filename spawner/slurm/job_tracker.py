@@ -249,16 +249,16 @@ class JobTracker:
         outdated += [before[job.job_id] for job in changed if job.job_id in before]
         last = {key: self.find(key, None) for job in outdated if (key := to_key(job)) is not None}
         for job in outdated:
-            self._records_beside(job).pop(job.job_id, None)
+            self._records_of_same_key(job).pop(job.job_id, None)
         for job in changed:
-            self._records_beside(job)[job.job_id] = job
+            self._records_of_same_key(job)[job.job_id] = job
         for key, job_before in last.items():
             if not self._portal_records[key]:
                 del self._portal_records[key]
                 if key not in self._unknown_uuids:
                     self._record_vanished(key, job_before, now)
         for job in outdated:
-            if job.uuid is None and not self._records_beside(job):
+            if job.uuid is None and not self._records_of_same_key(job):
                 self._external_arrays.pop(job.array_job_id or 0, None)
         for job in changed:
             if (known_key := to_key(job)) is not None:
@@ -291,8 +291,8 @@ class JobTracker:
                     min(missing.next_lookup_at, now),
                 )
 
-    def _records_beside(self, job: JobInfo) -> dict[int, JobInfo]:
-        """Return the records with this one's key, or of its external array, by Slurm's job id."""
+    def _records_of_same_key(self, job: JobInfo) -> dict[int, JobInfo]:
+        """Return the records of this one's key, or of its external array, by Slurm's job id."""
         key = to_key(job)
         if key is not None:
             return self._portal_records.setdefault(key, {})
