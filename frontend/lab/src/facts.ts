@@ -1,4 +1,4 @@
-/** The responses of the session's own server; see spawner/node/jupyter/portal_link.py. */
+/** The responses of the session's own server; see spawner/node/jupyter/session_api.py. */
 import type { App, Job, Session } from '@/api/types';
 import type { CellOutput } from './jupyter';
 
