@@ -116,7 +116,7 @@ NOT_DISPLAYED = frozenset(
         "The portal runs; its pages are not installed.",
         "This address requires the TensorBoard's secret.",
         "This address requires the session's secret.",
-        "This address wants the internal secret.",
+        "This address requires the internal secret.",
         "Value error, ",
         "a download was cut off: the login has ended",
         "already completing or completed",

@@ -20,13 +20,13 @@ from portal.services.tensorboards import access
 from portal.web.content_host import (
     BEGIN,
     ENTER,
-    INSIDE,
-    NOT_KEPT,
+    NO_STORE_HEADERS,
     OPEN,
+    RETURN_PATH,
     content_host,
-    elsewhere,
     read_cookie,
     redirect_to_login,
+    redirect_to_origin,
     set_cookie,
     to_login,
     wants_page,
@@ -67,7 +67,7 @@ async def open_content(
     database, settings = context.db, context.settings
     origins = _require_origins(request, settings, at_content=False)
     netloc = origins.to_content_host(host)
-    if netloc is None or not INSIDE.fullmatch(back) or not wants_page(request):
+    if netloc is None or not RETURN_PATH.fullmatch(back) or not wants_page(request):
         raise errors.NotFound
     token, _ = read_cookie(request, settings)
     session = await web_sessions.resume(database, settings, token)
@@ -84,7 +84,7 @@ async def open_content(
         return to_login(request, settings)
     to = urlencode({"code": code, "next": back})
     return RedirectResponse(
-        f"{hosts.scheme}://{netloc}{ENTER}?{to}", status_code=302, headers=NOT_KEPT
+        f"{hosts.scheme}://{netloc}{ENTER}?{to}", status_code=302, headers=NO_STORE_HEADERS
     )
 
 
@@ -102,19 +102,19 @@ async def enter(request: Request, context: ContextDep, code: Short, back: Next =
     settings = context.settings
     _require_origins(request, settings, at_content=True)
     token, host = read_cookie(request, settings)
-    if host is None or not INSIDE.fullmatch(back):
+    if host is None or not RETURN_PATH.fullmatch(back):
         raise errors.NotFound
     state = request.cookies.get(settings.entry_cookie, "")
     entered = await content_logins.exchange(context.db, settings, code, host, state)
     if entered is not None:
         token, session = entered
-        answer = RedirectResponse(back, status_code=303, headers=NOT_KEPT)
+        answer = RedirectResponse(back, status_code=303, headers=NO_STORE_HEADERS)
         left = int((session.expires_at - utcnow()).total_seconds())
         set_cookie(answer, settings, settings.cookie_at(host), token, left)
         return answer
     if await web_sessions.resume_at(context.db, settings, token, host, touch=False) is not None:
         # another tab has already exchanged a code
-        return RedirectResponse(back, status_code=303, headers=NOT_KEPT)
+        return RedirectResponse(back, status_code=303, headers=NO_STORE_HEADERS)
     language = await language_of(request, context.db, None)
     again = (back, "Try again")
     return page("This page could not be opened", [USED], language, status=403, links=[again])
@@ -125,22 +125,22 @@ async def begin_content(request: Request, settings: SettingsDep, back: Next = "/
     """Start the login at a content host, where the hub sends an unknown browser."""
     _require_origins(request, settings, at_content=True)
     host = content_host(request, settings)
-    if host is None or not INSIDE.fullmatch(back):
+    if host is None or not RETURN_PATH.fullmatch(back):
         raise errors.NotFound
     return redirect_to_login(request, settings, host, back)
 
 
 @router.api_route("/hub/{path:path}", methods=METHODS, dependencies=[Anyone])
-async def hub_elsewhere(request: Request, context: ContextDep) -> Response:
+async def redirect_hub(request: Request, context: ContextDep) -> Response:
     """Redirect an old address of the hub at the portal to the user's content host."""
     settings = context.settings
     hosts = _require_origins(request, settings, at_content=False).notebooks
     if not hosts.per_user:
-        return elsewhere(request, hosts.origin_of(""))
+        return redirect_to_origin(request, hosts.origin_of(""))
     token, _ = read_cookie(request, settings)
     session = await web_sessions.resume(context.db, settings, token, touch=False)
     if session is None and wants_page(request):
         return to_login(request, settings)
     if session is None:
         raise errors.LoginRequired
-    return elsewhere(request, hosts.origin_of(session.user.username))
+    return redirect_to_origin(request, hosts.origin_of(session.user.username))

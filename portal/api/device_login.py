@@ -17,9 +17,9 @@ from portal.services.auth.device_logins import INTERVAL, LIFETIME, DeviceRequest
 from portal.services.auth.tokens import Scope
 from portal.web.dependencies import (
     Anyone,
+    ConfirmedUser,
     ContextDep,
     CurrentWebSession,
-    FreshPassword,
     NoToken,
 )
 
@@ -163,7 +163,7 @@ async def find_device_login(
 async def approve_device_login(
     body: DeviceApproval,
     session: CurrentWebSession,
-    _user: FreshPassword,
+    _user: ConfirmedUser,
     context: ContextDep,
     caller: CallerDep,
 ) -> Response:

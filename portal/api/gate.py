@@ -35,9 +35,9 @@ from portal.web.content_host import (
     BEGIN,
     CONTENT_HOST,
     at_portal,
-    elsewhere,
     path_of,
     read_cookie,
+    redirect_to_origin,
     to_login,
     wants_page,
 )
@@ -125,7 +125,7 @@ async def not_entered(request: Request, context: ContextDep, owner: str, server:
     settings = context.settings
     token, host = read_cookie(request, settings)
     if settings.content and host != settings.content.notebooks.host_of(owner):
-        return elsewhere(request, settings.content.notebooks.origin_of(owner))
+        return redirect_to_origin(request, settings.content.notebooks.origin_of(owner))
     caller = await web_sessions.resume_at(context.db, settings, token, host, touch=False)
     username = caller.user.username if caller else None
     session = await load_newest_session(context.db, owner, server) if username == owner else None

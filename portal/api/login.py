@@ -22,13 +22,13 @@ from portal.web.dependencies import (
     Anyone,
     ChangingLogin,
     ClientIp,
+    ConfirmedUser,
     ContextDep,
     CurrentHalfLogin,
     CurrentIdentity,
     CurrentUser,
     CurrentWebSession,
     EnrollingSession,
-    FreshPassword,
     NoToken,
     SettingsDep,
 )
@@ -248,7 +248,7 @@ async def reauth(
 async def change_password(
     body: PasswordChange,
     session: CurrentWebSession,
-    _user: FreshPassword,
+    _user: ConfirmedUser,
     context: ContextDep,
     caller: CallerDep,
 ) -> None:

@@ -28,7 +28,9 @@ router = APIRouter(prefix="/node", include_in_schema=False)
 async def session_program(
     session_id: str, connection: HTTPConnection, context: ContextDep
 ) -> Session:
-    """Return the session of the calling node program, authenticated by its secret."""
+    """Return the session of the calling node program, authenticated by its secret, in whatever
+    state it is.
+    """
     return await nodes.authenticate(context, session_id, bearer(connection))
 
 
@@ -41,11 +43,11 @@ async def tensorboard_program(
     return await node_requests.authenticate(context, board_id, bearer(connection))
 
 
-async def live_session_program(
+async def continuing_session_program(
     session: Annotated[Session, Depends(session_program)],
 ) -> Session:
-    """Return the session as `session_program` does, if it is to continue; 410 if it or its owner is
-    not.
+    """Return the session as `session_program` does, if it may go on running. Raises Gone if it has
+    ended or is to end, or if its owner is disabled.
     """
     nodes.check_wanted(session)
     if session.user.disabled_at is not None:
@@ -54,8 +56,8 @@ async def live_session_program(
 
 
 GUARDS.update({session_program, tensorboard_program})
-OwnSession = Annotated[Session, Depends(session_program)]
-CallingSession = Annotated[Session, Depends(live_session_program)]
+SessionInAnyState = Annotated[Session, Depends(session_program)]
+ContinuingSession = Annotated[Session, Depends(continuing_session_program)]
 OwnTensorboard = Annotated[Tensorboard, Depends(tensorboard_program)]
 WaitS = Annotated[float, Query(ge=0, le=nodes.MAX_WAIT_S)]
 
@@ -93,7 +95,9 @@ class Report(BaseModel):
 
 
 @router.post("/sessions/{session_id}/hello")
-async def session_hello(body: Hello, session: OwnSession, context: ContextDep) -> CertificateOut:
+async def session_hello(
+    body: Hello, session: SessionInAnyState, context: ContextDep
+) -> CertificateOut:
     """Register a session's server. 409 until Slurm reports the job as running; 410 once it should
     end.
     """
@@ -104,14 +108,16 @@ async def session_hello(body: Hello, session: OwnSession, context: ContextDep) -
 
 @router.post("/sessions/{session_id}/certificate")
 async def certify_session(
-    body: CertificateIn, session: CallingSession, context: ContextDep
+    body: CertificateIn, session: ContinuingSession, context: ContextDep
 ) -> CertificateOut:
     """Issue another certificate, for a session that was extended."""
     return CertificateOut(certificate=await nodes.certify(context, session, body.csr))
 
 
 @router.get("/sessions/{session_id}/server", response_model=None)
-async def session_server(session: OwnSession, context: ContextDep, wait_s: WaitS = 20.0) -> Any:
+async def session_server(
+    session: SessionInAnyState, context: ContextDep, wait_s: WaitS = 20.0
+) -> Any:
     """Return the server's environment and arguments as soon as the hub has sent them; 204: ask
     again.
     """
@@ -151,14 +157,14 @@ class FramedTensorboardOut(TensorboardOut):
 
 
 @router.get("/sessions/{session_id}/facts")
-async def session_facts(session: CallingSession, context: ContextDep) -> Facts:
+async def session_facts(session: ContinuingSession, context: ContextDep) -> Facts:
     """Return the session for display by its own server."""
     return await _build_facts(context, session)
 
 
 @router.post("/sessions/{session_id}/extend")
 async def extend_session(
-    body: ExtendIn, session: CallingSession, context: ContextDep, ip: ClientIp
+    body: ExtendIn, session: ContinuingSession, context: ContextDep, ip: ClientIp
 ) -> Facts:
     """Extend the session at the request of the session itself."""
     owner = session.user
@@ -168,7 +174,7 @@ async def extend_session(
 
 @router.put("/sessions/{session_id}/tensorboard")
 async def start_tensorboard(
-    session: CallingSession, context: ContextDep, ip: ClientIp, body: TensorboardIn | None = None
+    session: ContinuingSession, context: ContextDep, ip: ClientIp, body: TensorboardIn | None = None
 ) -> FramedTensorboardOut:
     """Start the session's TensorBoard if it is not running; another folder restarts it."""
     logdir = body.logdir if body else None
@@ -184,7 +190,7 @@ async def start_tensorboard(
 
 @router.post("/sessions/{session_id}/use")
 async def report_usage(
-    body: UseIn, session: CallingSession, context: ContextDep
+    body: UseIn, session: ContinuingSession, context: ContextDep
 ) -> dict[str, float]:
     """Record the session's usage since its start; return in how many seconds to report again."""
     series = body.model_dump(exclude={"idle_s"})
@@ -209,7 +215,7 @@ async def _build_facts(context: AppContext, session: Session) -> Facts:
 
 @router.get("/sessions/{session_id}/ssh/{token_id}", status_code=204)
 async def ssh_admitted(
-    token_id: str, session: CallingSession, context: ContextDep, wait_s: WaitS = 20.0
+    token_id: str, session: ContinuingSession, context: ContextDep, wait_s: WaitS = 20.0
 ) -> Response:
     """Return 204 after a while: keep the SSH connections of this token and ask again; 410: close
     them.
@@ -219,7 +225,7 @@ async def ssh_admitted(
 
 
 @router.post("/sessions/{session_id}/report", status_code=204)
-async def session_report(body: Report, session: OwnSession, context: ContextDep) -> Response:
+async def session_report(body: Report, session: SessionInAnyState, context: ContextDep) -> Response:
     """Record the reason why the program ends."""
     await nodes.report(context, session, body.event, body.message)
     return Response(status_code=204)

@@ -13,10 +13,10 @@ from portal.api.login import CallerDep, CodeIn
 from portal.services.auth import second_factor
 from portal.web.dependencies import (
     ConfirmedAdmin,
+    ConfirmedEnrolling,
+    ConfirmedUser,
     ContextDep,
     EnrollingSession,
-    FreshEnrolling,
-    FreshPassword,
 )
 
 router = APIRouter(tags=["second factor"])
@@ -70,7 +70,7 @@ async def get_second_factor(session: EnrollingSession, context: ContextDep) -> S
 
 @router.post("/second-factor/enrolment", status_code=201)
 async def begin_enrolment(
-    session: FreshEnrolling, response: Response, context: ContextDep
+    session: ConfirmedEnrolling, response: Response, context: ContextDep
 ) -> EnrolmentOut:
     """Create a secret for an authenticator app; an earlier unconfirmed one becomes void."""
     enrolment = await second_factor.begin_enrolment(context.db, context.settings, session.user)
@@ -85,7 +85,7 @@ async def begin_enrolment(
 @router.post("/second-factor/confirm")
 async def confirm_enrolment(
     body: CodeIn,
-    session: FreshEnrolling,
+    session: ConfirmedEnrolling,
     response: Response,
     context: ContextDep,
     caller: CallerDep,
@@ -100,7 +100,7 @@ async def confirm_enrolment(
 
 @router.post("/second-factor/recovery-codes")
 async def renew_recovery_codes(
-    body: CodeIn, user: FreshPassword, response: Response, context: ContextDep, caller: CallerDep
+    body: CodeIn, user: ConfirmedUser, response: Response, context: ContextDep, caller: CallerDep
 ) -> RecoveryCodes:
     """Create ten new recovery codes; the old ones become void."""
     codes = await second_factor.renew_codes(context.db, context.settings, user, body.code, caller)
@@ -110,7 +110,7 @@ async def renew_recovery_codes(
 
 @router.post("/second-factor/turn-off", status_code=204)
 async def turn_off_second_factor(
-    body: CodeIn, user: FreshPassword, context: ContextDep, caller: CallerDep
+    body: CodeIn, user: ConfirmedUser, context: ContextDep, caller: CallerDep
 ) -> Response:
     """Turn the second factor off, or start over with another device.
 

@@ -30,8 +30,8 @@ from portal.web.content_host import (
     at_portal,
     content_host,
     content_origin,
-    elsewhere,
     read_cookie,
+    redirect_to_origin,
     to_login,
     wants_page,
 )
@@ -98,7 +98,7 @@ async def forward(request: Request, context: ContextDep, board_id: str, ticket: 
         return await _refuse_without_ticket(request, context, board_id)
     # For every viewer the content is the owner's, and therefore belongs on the owner's host.
     if settings.content and host != settings.content.tensorboards.host_of(board.owner):
-        return elsewhere(request, settings.content.tensorboards.origin_of(board.owner))
+        return redirect_to_origin(request, settings.content.tensorboards.origin_of(board.owner))
     now = utcnow()
     if board.last_request_at is None or now - board.last_request_at > tensorboards.TOUCH_EVERY:
         await tensorboards.touch(context, board.id, now)

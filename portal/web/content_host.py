@@ -21,9 +21,9 @@ CONTENT_HOST = "X-Content-Host"
 BEGIN = "/content/begin"
 OPEN = "/content/open"
 ENTER = "/content/enter"
-INSIDE = re.compile(r"/(?:(?:user|hub|tensorboard)/[^\x00-\x20\x7f-\U0010ffff\\]{0,3000})?")
+RETURN_PATH = re.compile(r"/(?:(?:user|hub|tensorboard)/[^\x00-\x20\x7f-\U0010ffff\\]{0,3000})?")
 STATE = re.compile(r"[A-Za-z0-9_-]{43}")
-NOT_KEPT = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+NO_STORE_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 
 
 def content_host(connection: HTTPConnection, settings: Settings) -> str | None:
@@ -91,10 +91,10 @@ def redirect_to_login(request: Request, settings: Settings, host: str, back: str
     to = {
         "host": host,
         "state": hash_token(state),
-        "next": back if INSIDE.fullmatch(back) else "/",
+        "next": back if RETURN_PATH.fullmatch(back) else "/",
     }
     answer = RedirectResponse(
-        f"{settings.public_url}{OPEN}?{urlencode(to)}", status_code=302, headers=NOT_KEPT
+        f"{settings.public_url}{OPEN}?{urlencode(to)}", status_code=302, headers=NO_STORE_HEADERS
     )
     set_cookie(answer, settings, settings.entry_cookie, state, None)
     return answer
@@ -115,7 +115,7 @@ def set_cookie(
     )
 
 
-def elsewhere(request: Request, origin: str) -> Response:
+def redirect_to_origin(request: Request, origin: str) -> Response:
     """Redirect a page to another host; raise NotFound with that host for other requests."""
     if wants_page(request):
         headers = {"Cache-Control": "no-store"}

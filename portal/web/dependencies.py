@@ -4,7 +4,10 @@ Every route names exactly one guard of `GUARDS`, or a dependency that leads to o
 routes and fails for one that does not. The guard also determines the scope that an access token
 needs: a route with `CurrentUser` can be read with the scope `read`, `SessionsUser` changes things
 with `sessions`, `JobsUser` with `jobs`, `FilesUser` reads and changes files with `files`; `Admin`,
-`FreshAdmin` and `Reader` need `admin`; `CurrentWebSession` and `FreshPassword` accept no token.
+`FreshAdmin` and `Reader` need `admin`; `CurrentWebSession` and `ConfirmedUser` accept no token.
+
+For a web session, "confirmed" in a name means that the password was entered again after the login,
+and recently; "fresh" also admits a login just now (services/auth/web_sessions.py).
 """
 
 import hmac
@@ -277,8 +280,8 @@ async def group_reader(group: str, who: CurrentIdentity, context: ContextDep) ->
 GroupReader = Annotated[User, Depends(group_reader)]
 
 
-def fresh_password(session: CurrentWebSession, settings: SettingsDep) -> User:
-    """Return a user who entered the password again recently, for changes that outlive a login.
+def confirmed_user(session: CurrentWebSession, settings: SettingsDep) -> User:
+    """Return a user who confirmed the password recently, for changes that outlive a login.
 
     The login itself does not count: a page that is opened after it must not be able to make such a
     change alone.
@@ -288,11 +291,11 @@ def fresh_password(session: CurrentWebSession, settings: SettingsDep) -> User:
     return session.user
 
 
-FreshPassword = Annotated[User, Depends(fresh_password)]
+ConfirmedUser = Annotated[User, Depends(confirmed_user)]
 
 
-def fresh_enrolling(session: EnrollingSession, settings: SettingsDep) -> WebSession:
-    """Return the session as `fresh_password` requires it, even if a second factor is still
+def confirmed_enrolling(session: EnrollingSession, settings: SettingsDep) -> WebSession:
+    """Return the session as `confirmed_user` requires it, even if a second factor is still
     missing.
     """
     if not web_sessions.may_enrol(session, settings):
@@ -300,7 +303,7 @@ def fresh_enrolling(session: EnrollingSession, settings: SettingsDep) -> WebSess
     return session
 
 
-FreshEnrolling = Annotated[WebSession, Depends(fresh_enrolling)]
+ConfirmedEnrolling = Annotated[WebSession, Depends(confirmed_enrolling)]
 
 
 def fresh_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> User:
@@ -384,7 +387,7 @@ def internal_secret(
 ) -> None:
     """Allow only the hub's spawner and authenticator, by the secret that both read from a file."""
     if not hmac.compare_digest(bearer(connection).encode(), settings.internal_secret.encode()):
-        raise errors.LoginRequired("This address wants the internal secret.")
+        raise errors.LoginRequired("This address requires the internal secret.")
 
 
 def metrics_reader(connection: HTTPConnection, settings: SettingsDep) -> None:

@@ -77,8 +77,8 @@ def _to_security(method: str, calls: set[Any]) -> list[dict[str, list[str]]]:
     if dependencies.access_token in calls:
         return [{"token": []}]
     by_cookie: dict[str, list[str]] = {"cookie": []}
-    reads_only = dependencies.current_user in calls and method not in SAFE_METHODS
-    if dependencies.web_session in calls or reads_only:
+    refuses_tokens = dependencies.current_user in calls and method not in SAFE_METHODS
+    if dependencies.web_session in calls or refuses_tokens:
         return [by_cookie]
     scopes = sorted({scope.value for guard, scope in dependencies.SCOPES.items() if guard in calls})
     return [by_cookie, *({"token": [scope]} for scope in scopes)]

@@ -181,7 +181,7 @@ class TestRefusals:
         assert (answer.status, answer.slug) == (422, "invalid-input")
         assert [error["field"] for error in answer.body["errors"]] == [field]
 
-    async def test_confirming_needs_a_fresh_password(
+    async def test_confirming_needs_a_confirmed_password(
         self, portal: Portal, alice: Browser, device: Browser
     ) -> None:
         code = (await start(device)).body["user_code"]

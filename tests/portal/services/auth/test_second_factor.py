@@ -92,7 +92,7 @@ class TestEnrolment:
         done = await alice.post(f"{HERE}/confirm", {"code": clock.code(base64.b32decode(new))})
         assert done.status == 200
 
-    async def test_it_needs_a_fresh_password_and_our_own_page(
+    async def test_it_needs_a_confirmed_password_and_our_own_page(
         self, portal: Portal, alice: Browser
     ) -> None:
         foreign = await alice.post(f"{HERE}/enrolment", headers={"Origin": FOREIGN})
@@ -156,7 +156,7 @@ class TestKeeping:
         assert await rows(portal, RecoveryCode) == []
         assert (await alice.login("alice")).body["second_factor"] == "none"
 
-    async def test_what_weakens_it_needs_a_fresh_password_too(
+    async def test_what_weakens_it_needs_a_confirmed_password_too(
         self, portal: Portal, alice: Browser, clock: Clock
     ) -> None:
         app = await enrol(alice, clock)

@@ -109,7 +109,7 @@ class TestMaking:
         await change(portal, AccessToken, last_used_at=first - timedelta(minutes=2))
         assert await used_at() >= first
 
-    async def test_it_needs_a_fresh_password(self, portal: Portal, alice: Browser) -> None:
+    async def test_it_needs_a_confirmed_password(self, portal: Portal, alice: Browser) -> None:
         await change(portal, WebSession, password_at=utcnow() - timedelta(minutes=11))
         assert (await make(alice, "read")).slug == "password-required"
 
