@@ -22,7 +22,7 @@ from portal.db import Database, sqlite_file
 from portal.node_ca import NodeCaError, open_ca
 
 LOCK = "portal.lock"
-BROKEN_OFF = "Restore the backup made before the upgrade, as described in docs/operation.md."
+RESTORE_HINT = "Restore the backup made before the upgrade, as described in docs/operation.md."
 
 
 class StartRefused(Exception):
@@ -196,7 +196,7 @@ def refuse_unusable(url: str, schema: Schema) -> None:
     if schema.revision is None and schema.tables - {VERSION_TABLE}:
         raise StartRefused(
             f"{where} has tables but no schema revision: it isn't the portal's, or a migration "
-            f"was interrupted. {BROKEN_OFF}"
+            f"was interrupted. {RESTORE_HINT}"
         )
     if schema.revision is not None and schema.revision not in revisions.list_revisions():
         raise StartRefused(
@@ -208,7 +208,7 @@ def refuse_unusable(url: str, schema: Schema) -> None:
         names = ", ".join(schema.missing[:5])
         raise StartRefused(
             f"{where} is marked as revision {schema.revision}, but lacks {names}: a migration was "
-            f"interrupted. {BROKEN_OFF}"
+            f"interrupted. {RESTORE_HINT}"
         )
 
 
@@ -220,7 +220,7 @@ async def migrate(database: Database, schema: Schema) -> None:
         raise StartRefused(
             f"The database {database_name(database.url)} can't be migrated from revision "
             f"{_format_revision(schema.revision)} to {revisions.head()}, and was left unchanged: "
-            f"{in_short(error)}. {BROKEN_OFF}"
+            f"{in_short(error)}. {RESTORE_HINT}"
         ) from error
 
 

@@ -73,7 +73,7 @@ def digest_of(file: Path) -> tuple[int, str]:
 
 
 @contextmanager
-def workshop(folder: Path) -> Iterator[Path]:
+def private_temp_folder(folder: Path) -> Iterator[Path]:
     """Create a temporary folder that other accounts cannot read, on the file system of the
     result.
     """

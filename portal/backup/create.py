@@ -22,7 +22,7 @@ from portal.backup.archive import (
     BackupError,
     Manifest,
     digest_of,
-    workshop,
+    private_temp_folder,
     write,
 )
 from portal.backup.postgresql import PostgresServer
@@ -72,7 +72,7 @@ def backup(settings: Settings, config: Path | None, file: Path) -> Manifest:
     file = file.absolute()
     if file.exists():
         raise BackupError(f"{file} already exists: choose a new file name.")
-    with workshop(file.parent) as folder:
+    with private_temp_folder(file.parent) as folder:
         copy = folder / DATABASE
         kind = sqlite_file(settings.database)
         revision = sqlite.dump(kind, copy) if kind else PostgresServer(settings.database).dump(copy)
@@ -99,7 +99,7 @@ def by_time(folder: Path) -> Path:
     return folder / f"portal-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}"
 
 
-def forget_old(folder: Path, keep: int) -> list[Path]:
+def delete_old(folder: Path, keep: int) -> list[Path]:
     """Remove all but the newest of the files that `by_time` named, and return the removed ones.
 
     Raises BackupError.

@@ -43,7 +43,7 @@ def as_root() -> Iterator[None]:
         yield
 
 
-def refuse_others_word(file: Path, kind: str, suggestion: str) -> None:
+def refuse_untrusted_file(file: Path, kind: str, suggestion: str) -> None:
     """Raise BackupError for a file that an account other than root may have written or placed
     there.
     """

@@ -36,7 +36,7 @@ OTHER_CONNECTIONS = (
 )
 TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
 REVISION = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608 - a constant of ours
-EMPTY = """
+DROP_ALL_OBJECTS = """
 SET client_min_messages = warning;
 SET lock_timeout = '10s';
 DO $$
@@ -101,7 +101,7 @@ class PostgresServer:
         self._run(make)
         script.chmod(0o600)
         first = copy.with_name("empty.sql")
-        first.write_text(EMPTY)
+        first.write_text(DROP_ALL_OBJECTS)
         self._run([*PSQL, "--single-transaction", f"--file={first}", f"--file={script}"])
 
     def _query(self, question: str) -> str:

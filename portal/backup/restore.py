@@ -26,12 +26,12 @@ from portal.backup.archive import (
     BackupError,
     Manifest,
     new_file,
+    private_temp_folder,
     read,
     take_database,
-    workshop,
 )
 from portal.backup.create import secret_files
-from portal.backup.owner import as_owner_of, as_root, refuse_others_word
+from portal.backup.owner import as_owner_of, as_root, refuse_untrusted_file
 from portal.backup.postgresql import PostgresServer
 from portal.config.settings import Settings, read_settings
 from portal.db import Database, sqlite_file
@@ -65,8 +65,8 @@ def restore(config: Path, file: Path, *, replace: bool) -> Restored:
     Raises BackupError, StartRefused or SettingsError; then nothing was changed except the files in
     `written`, and the same command can be repeated.
     """
-    refuse_others_word(file, "this backup", UNTRUSTED_FILE.format(file=file))
-    refuse_others_word(config, "these settings", UNTRUSTED_CONFIG)
+    refuse_untrusted_file(file, "this backup", UNTRUSTED_FILE.format(file=file))
+    refuse_untrusted_file(config, "these settings", UNTRUSTED_CONFIG)
     manifest, small = read(file)
     if manifest.revision not in revisions.list_revisions():
         raise BackupError(
@@ -82,7 +82,7 @@ def restore(config: Path, file: Path, *, replace: bool) -> Restored:
         stack.enter_context(startup.hold_exclusive_lock(settings))
         _check_database(settings, manifest, replace=replace)
         secrets = _plan_secrets(settings, manifest, small, done, replace=replace)
-        with workshop(settings.state_dir) as folder:
+        with private_temp_folder(settings.state_dir) as folder:
             copy = folder / COPY
             with new_file(copy) as out, as_root():
                 take_database(file, manifest, out)
@@ -102,7 +102,7 @@ def _restore_settings(
 ) -> Iterator[list[Path]]:
     """Write the backup's settings file if there is none; delete it if the restore is refused."""
     saved, member = small.get(SETTINGS), manifest.member(SETTINGS)
-    folders: list[Path] = []
+    written_files: list[Path] = []
     existing = _read_file(config)
     if existing is not None:
         if saved not in (None, existing):
@@ -113,11 +113,11 @@ def _restore_settings(
         )
     else:
         _write_file(config, saved, member, done)
-        folders.append(config)
+        written_files.append(config)
     try:
-        yield folders
+        yield written_files
     finally:
-        for file in folders:
+        for file in written_files:
             with as_owner_of(file.parent):
                 file.unlink()
 

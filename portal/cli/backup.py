@@ -44,7 +44,7 @@ def backup(
     file = file or backups.by_time(into or Path())
     try:
         archive = backups.backup(settings, _config_path(), file)
-        gone = backups.forget_old(into, keep) if into else []
+        gone = backups.delete_old(into, keep) if into else []
     except BackupError as error:
         raise _refuse(error) from error
     for old in gone:

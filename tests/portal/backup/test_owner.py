@@ -171,7 +171,7 @@ def test_links_that_go_round(base: Path) -> None:
     (base / "a").symlink_to(base / "b")
     (base / "b").symlink_to(base / "a")
     with pytest.raises(BackupError, match="symbolic links form a loop"):
-        owner.refuse_others_word(base / "a", "this backup", "no")
+        owner.refuse_untrusted_file(base / "a", "this backup", "no")
 
 
 def test_programs_can_not_become_root_again(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

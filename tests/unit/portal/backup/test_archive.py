@@ -16,9 +16,9 @@ from portal.backup.archive import (
     BackupError,
     Manifest,
     new_file,
+    private_temp_folder,
     read,
     take_database,
-    workshop,
     write,
 )
 
@@ -45,7 +45,7 @@ def manifest(**members: bytes) -> Manifest:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     made = tmp_path / "backup"
-    with workshop(tmp_path) as folder:
+    with private_temp_folder(tmp_path) as folder:
         copy = folder / "copy"
         copy.write_bytes(COPY)
         held = manifest(database=COPY, secret=SECRET)
@@ -72,7 +72,10 @@ def test_it_is_for_its_owner_alone_and_nothing_else_is_left(file: Path, tmp_path
 
 def test_no_file_is_written_over(file: Path, tmp_path: Path) -> None:
     before = file.read_bytes()
-    with workshop(tmp_path) as folder, pytest.raises(BackupError, match="already exists"):
+    with (
+        private_temp_folder(tmp_path) as folder,
+        pytest.raises(BackupError, match="already exists"),
+    ):
         write(file, manifest(), {}, folder)
     assert file.read_bytes() == before
 
