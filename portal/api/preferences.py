@@ -154,7 +154,7 @@ async def send_test_mail(session: CurrentWebSession, context: ContextDep) -> Non
     """Send the caller a test e-mail, at most one a minute; answered once the mail server has
     accepted it.
     """
-    await sending.send_trial(context, session.user)
+    await sending.send_test_email(context, session.user)
 
 
 def _to_out(stored: preferences.Preferences) -> PreferencesOut:

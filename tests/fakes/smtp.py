@@ -26,7 +26,7 @@ WAIT_S = 60.0
 
 
 @dataclass(frozen=True)
-class Letter:
+class ReceivedEmail:
     """An accepted message: sender, recipients, the authenticated account, and whether TLS was
     used."""
 
@@ -44,15 +44,15 @@ class MailServer:
     mood: Mood = "takes"
     account: tuple[str, str] | None = None
     tls: ssl.SSLContext | None = None
-    letters: list[Letter] = field(default_factory=list)
+    emails: list[ReceivedEmail] = field(default_factory=list)
     refused: int = 0
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
-    async def has(self, count: int) -> list[Letter]:
+    async def has(self, count: int) -> list[ReceivedEmail]:
         """Wait until this many messages have arrived."""
         async with asyncio.timeout(WAIT_S), self._news:
-            await self._news.wait_for(lambda: len(self.letters) >= count)
-        return self.letters
+            await self._news.wait_for(lambda: len(self.emails) >= count)
+        return self.emails
 
     async def has_refused(self, count: int) -> None:
         """Wait until this many messages have been refused."""
@@ -68,9 +68,9 @@ class MailServer:
         finally:
             writer.close()
 
-    async def keep(self, letter: Letter) -> None:
+    async def keep(self, email: ReceivedEmail) -> None:
         async with self._news:
-            self.letters.append(letter)
+            self.emails.append(email)
             self._news.notify_all()
 
     async def refuse(self) -> None:
@@ -171,9 +171,9 @@ class _Talk:
         message = message_from_bytes(raw, policy=default)
         assert isinstance(message, EmailMessage)
         recipients = tuple(self.recipients)
-        letter = Letter(self.sender, recipients, message, raw, self.account, self.secured)
+        email = ReceivedEmail(self.sender, recipients, message, raw, self.account, self.secured)
         await self._say("250 taken")
-        await self.server.keep(letter)
+        await self.server.keep(email)
         return self.server.mood != "hangs up"
 
 

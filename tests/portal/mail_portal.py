@@ -73,7 +73,7 @@ class MailPortal:
             return list((await db.scalars(select(Mail).order_by(Mail.event))).all())
 
     def subjects(self) -> list[str]:
-        return [letter.message["Subject"] for letter in self.server.letters]
+        return [email.message["Subject"] for email in self.server.emails]
 
 
 def smtp_settings(port: int, **changes: Any) -> dict[str, Any]:

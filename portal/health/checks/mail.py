@@ -21,7 +21,10 @@ async def check_mail(context: AppContext) -> CheckResult | None:
     if smtp is None:
         return None
     try:
-        await (smtp.greets() if context.is_serving else smtp.answers())
+        if context.is_serving:
+            await smtp.check_connection()
+        else:
+            await smtp.check_login_and_sender()
     except MailError as error:
         return failing(sentence(str(error)), advise(str(error)))
     at = smtp.answered_at

@@ -49,10 +49,10 @@ class MailItem:
 class Envelope:
     """The addresses and context of an e-mail.
 
-    `letter_id` becomes the Message-ID, so that mail programs do not show a repeated e-mail twice.
+    `email_id` becomes the Message-ID, so that mail programs do not show a repeated e-mail twice.
     """
 
-    letter_id: str
+    email_id: str
     sender: str
     recipient: str
     public_url: str
@@ -102,7 +102,7 @@ def build_message(envelope: Envelope, title: str, pieces: Sequence[str]) -> Emai
     message["To"] = one_address(envelope.recipient).addr_spec
     message["Subject"] = _truncate(title, MAX_SUBJECT)
     message["Date"] = format_datetime(envelope.now)
-    message["Message-ID"] = f"<{envelope.letter_id}@{sender.domain}>"
+    message["Message-ID"] = f"<{envelope.email_id}@{sender.domain}>"
     message["Auto-Submitted"] = "auto-generated"
     address = f"{envelope.public_url}/account/notifications"
     footer = f"-- \n{texts.CHOOSE.to(envelope.language, address=address)}"

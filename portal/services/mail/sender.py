@@ -102,10 +102,10 @@ class MailSender:
             return
         first = min(row.id for row in rows if row.id in pending)
         try:
-            letter = messages.render_message(
+            email = messages.render_message(
                 _envelope(self.context, user, first, now), list(pending.values())
             )
-            await self.smtp.send(letter)
+            await self.smtp.send(email)
         except MailUnavailable as error:
             for row in rows:
                 if row.id in pending:
@@ -187,9 +187,9 @@ def _compute_next_try(row: Mail, now: datetime) -> datetime | None:
     return now + min(LONGEST_WAIT, timedelta(minutes=2 ** min(row.tries - 1, 10)))
 
 
-def _envelope(context: AppContext, user: User, letter_id: str, now: datetime) -> Envelope:
+def _envelope(context: AppContext, user: User, email_id: str, now: datetime) -> Envelope:
     return Envelope(
-        letter_id=letter_id,
+        email_id=email_id,
         sender=context.settings.smtp_from or "",
         recipient=user.email or "",
         public_url=context.settings.public_url,
@@ -237,7 +237,7 @@ async def load_delivery_state(context: AppContext, user: User) -> DeliveryState:
     )
 
 
-async def send_trial(context: AppContext, user: User) -> None:
+async def send_test_email(context: AppContext, user: User) -> None:
     """Send a test e-mail now, at most one per minute.
 
     Raises Conflict, and Unavailable with the mail server's reason.
@@ -248,7 +248,7 @@ async def send_trial(context: AppContext, user: User) -> None:
         raise Conflict(NO_ADDRESS)
     now = utcnow()
     row_id = new_id()
-    letter = _build_trial(context, user, row_id, now)
+    email = _build_test_email(context, user, row_id, now)
     row = {"id": row_id, "user_id": user.id, "subject_id": user.id, "tries": 1}
     tried_once = {"event": f"test.{_minute_number(now)}", "created_at": now, "next_try_at": None}
     own = Mail.user_id == user.id, Mail.subject_id == user.id, Mail.event.startswith("test.")
@@ -260,21 +260,25 @@ async def send_trial(context: AppContext, user: User) -> None:
             await db.commit()
         except IntegrityError as error:
             raise Conflict(A_MINUTE_AGO) from error
-    await _send_trial(context, context.smtp, letter, row_id)
+    await _send_test_email(context, context.smtp, email, row_id)
 
 
-def _build_trial(context: AppContext, user: User, letter_id: str, now: datetime) -> EmailMessage:
+def _build_test_email(
+    context: AppContext, user: User, email_id: str, now: datetime
+) -> EmailMessage:
     """Build the test e-mail. Raises Conflict for an invalid address."""
     try:
-        return messages.render_test_message(_envelope(context, user, letter_id, now))
+        return messages.render_test_message(_envelope(context, user, email_id, now))
     except ValueError as error:
         text = f"The e-mail address in the directory is invalid: {user.email}"
         raise Conflict(text[:300]) from error
 
 
-async def _send_trial(context: AppContext, smtp: Smtp, letter: EmailMessage, row_id: str) -> None:
+async def _send_test_email(
+    context: AppContext, smtp: Smtp, email: EmailMessage, row_id: str
+) -> None:
     try:
-        await smtp.send(letter)
+        await smtp.send(email)
     except MailError as error:
         await _update_rows(context.db, [row_id], problem=str(error))
         raise Unavailable(f"The mail server did not accept it. {error}") from error

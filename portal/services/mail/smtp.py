@@ -63,12 +63,12 @@ class Smtp:
     trouble: tuple[datetime, str] | None = None
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def send(self, letter: EmailMessage) -> None:
+    async def send(self, email: EmailMessage) -> None:
         """Send an e-mail. Raises MailUnavailable, MailDeferred, MailRefused."""
-        await self._track(lambda: self._run(lambda smtp: smtp.send_message(letter)))
+        await self._track(lambda: self._run(lambda smtp: smtp.send_message(email)))
 
-    async def answers(self) -> None:
-        """Raise unless the server would accept an e-mail: it accepts the login and the sender."""
+    async def check_login_and_sender(self) -> None:
+        """Raise unless the server accepts the login and the sender, as for an e-mail."""
         sender = one_address(self.settings.smtp_from or "").addr_spec
 
         def try_sender(smtp: smtplib.SMTP) -> None:
@@ -79,7 +79,7 @@ class Smtp:
 
         await self._track(lambda: self._run(try_sender))
 
-    async def greets(self) -> None:
+    async def check_connection(self) -> None:
         """Raise unless the server answers. Does not log in, so that it may be called often."""
         await asyncio.to_thread(self._run, lambda smtp: smtp.noop(), log_in=False)
 

@@ -31,7 +31,7 @@ async def test_each_event_is_mailed_once_to_subscribers(mail_portal: MailPortal)
     )
     assert await mail_portal.look(now)
     assert await mail_portal.look(now + 2 * MINUTE)
-    first, second = mail_portal.server.letters
+    first, second = mail_portal.server.emails
     received = {first.recipients: first, second.recipients: second}
     mine, theirs = received["alice@test.example",], received["bob@test.example",]
     assert (mine.sender, mine.message["Subject"]) == (
@@ -81,7 +81,7 @@ async def test_what_happens_within_a_minute_comes_together(mail_portal: MailPort
         await mail_portal.add(**ended(name=f"j{number}"))
     await mail_portal.add(**ended(name="bad", outcome=Outcome.TIMEOUT))
     assert await mail_portal.look(now + MINUTE / 2)
-    assert len(mail_portal.server.letters) == 1
+    assert len(mail_portal.server.emails) == 1
     assert await mail_portal.look(utcnow() + 2 * MINUTE)
     assert mail_portal.subjects() == [
         "Job first has completed",
@@ -102,7 +102,7 @@ async def test_mail_uses_the_language_of_its_recipient(mail_portal: MailPortal) 
         await mail_portal.add(who=who, **ended(name="train", **why))
     assert await mail_portal.look(mail_portal.now)
     assert sorted(mail_portal.subjects()) == ["Job train ran out of time", "作业 train 已超时"]
-    texts = {one.recipients[0]: one.message.get_content() for one in mail_portal.server.letters}
+    texts = {one.recipients[0]: one.message.get_content() for one in mail_portal.server.emails}
     assert "它达到了时间上限，已被终止。" in texts["alice@test.example"]
     assert "It reached its time limit and was stopped." in texts["bob@test.example"]
     assert (await mail_portal.alice.post("/api/v1/me/mail/test")).status == 204
@@ -143,7 +143,7 @@ async def test_many_rows_are_looked_at_a_page_at_a_time(
     assert await outbox.note(mail_portal.portal.context.db, mail_portal.now) == 0
 
 
-async def test_two_portals_on_one_database_send_one_letter(mail_portal: MailPortal) -> None:
+async def test_two_portals_on_one_database_send_one_email(mail_portal: MailPortal) -> None:
     now = mail_portal.now
     await mail_portal.wants()
     await mail_portal.add(**ended())
@@ -175,13 +175,13 @@ async def test_what_waits_outlives_the_portal(
         await _job(database, user, "second", outcome=Outcome.FAILED)
         server.mood = "takes"
         async with run_portal(**settings):
-            (letter,) = await server.has(1)
+            (email,) = await server.has(1)
         async with database.session() as db:
             count = await db.scalar(select(func.count()).select_from(Mail))
         await database.close()
-    assert letter.recipients == ("alice@test.example",)
-    assert letter.message["Subject"] == "Job second has failed and 1 more"
-    assert "Job first has completed" in letter.message.get_content()
+    assert email.recipients == ("alice@test.example",)
+    assert email.message["Subject"] == "Job second has failed and 1 more"
+    assert "Job first has completed" in email.message.get_content()
     assert count == 2
 
 

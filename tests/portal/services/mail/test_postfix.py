@@ -37,7 +37,7 @@ def secured(server: Postfix, certificate: Path) -> dict[str, Any]:
     return smtp_settings(server.port, smtp_tls="starttls", smtp_ca_file=certificate / "cert.pem")
 
 
-def letter(recipient: str, subject: str = "Job done", text: str = TEXT) -> EmailMessage:
+def build_email(recipient: str, subject: str = "Job done", text: str = TEXT) -> EmailMessage:
     made = EmailMessage()
     made["From"], made["To"], made["Subject"] = SENDER, recipient, subject
     made.set_content(text)
@@ -66,7 +66,7 @@ async def test_text_arrives_as_it_was_written(
     """Lines of dots, longer than SMTP allows, and in Chinese."""
     subject = f"训练 {'long ' * 60}完成"
     smtp = Smtp(make_settings(**secured))
-    await smtp.send(letter(f"bob@{DOMAIN}", subject))
+    await smtp.send(build_email(f"bob@{DOMAIN}", subject))
     found = await received(server, "bob")
     payload = found.get_payload(decode=True)
     assert isinstance(payload, bytes)
@@ -93,7 +93,7 @@ async def test_what_it_will_never_accept_is_refused(
     """The server counts as working."""
     smtp = Smtp(make_settings(**secured))
     with pytest.raises(MailRefused) as caught:
-        await smtp.send(letter(recipient, text="x" * size))
+        await smtp.send(build_email(recipient, text="x" * size))
     assert str(caught.value).startswith(problem)
     assert smtp.trouble is None
 

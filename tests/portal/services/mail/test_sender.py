@@ -30,8 +30,8 @@ async def test_test_mail_reports_the_servers_reply(mail_portal: MailPortal) -> N
     await forget(mail_portal.portal)
     mail_portal.server.mood = "takes"
     assert (await mail_portal.alice.post("/api/v1/me/mail/test")).status == 204
-    (letter,) = mail_portal.server.letters
-    assert letter.recipients == ("alice@test.example",)
+    (email,) = mail_portal.server.emails
+    assert email.recipients == ("alice@test.example",)
     after = (await mail_portal.alice.get("/api/v1/me/mail")).body
     assert (after["last_sent_at"] is not None, after["problem"]) == (True, None)
 
@@ -48,7 +48,7 @@ async def test_a_test_e_mail_is_sent_once_a_minute(
         answers.append(await mail_portal.alice.post("/api/v1/me/mail/test"))
     assert [answer.status for answer in answers] == [204, 409, 409, 204]
     assert answers[2].slug == "conflict"
-    assert len(mail_portal.server.letters) == 2
+    assert len(mail_portal.server.emails) == 2
 
 
 async def test_missing_server_or_address_is_reported(mail_portal: MailPortal) -> None:

@@ -94,12 +94,12 @@ async def test_refusing_server_does_not_fail_messages(mail_portal: MailPortal) -
     secret = {"smtp_user": "portal", "smtp_password": "s3cret"}
     account = Smtp(mail_portal.post.smtp.settings.model_copy(update=secret))
     with pytest.raises(MailUnavailable, match="AUTH"):  # it has no accounts
-        await account.answers()
+        await account.check_login_and_sender()
     assert await mail_portal.look(now)
     assert mail_portal.subjects() == ["Job kept has completed"]
 
 
-async def test_a_letter_that_was_taken_is_not_sent_again(mail_portal: MailPortal) -> None:
+async def test_an_email_that_was_taken_is_not_sent_again(mail_portal: MailPortal) -> None:
     """The server closes the connection without a reply to QUIT, once it has the message."""
     now = mail_portal.now
     await mail_portal.wants()
@@ -107,7 +107,7 @@ async def test_a_letter_that_was_taken_is_not_sent_again(mail_portal: MailPortal
     mail_portal.server.mood = "hangs up"
     assert await mail_portal.look(now)
     assert await mail_portal.look(now + HOUR)
-    assert len(mail_portal.server.letters) == 1
+    assert len(mail_portal.server.emails) == 1
 
 
 @asynccontextmanager
@@ -143,7 +143,7 @@ async def test_portal_check_connects_to_server_and_gives_suggestion(
         settings = checked(make_settings, server.port, certificate)
         accepted = await check(settings)
         assert accepted is not None
-        assert (accepted.state, server.letters) == (ComponentState.OK, [])
+        assert (accepted.state, server.emails) == (ComponentState.OK, [])
         stranger = checked(make_settings, server.port, certificate, smtp_ca_file=None)
         untrusted = await check(stranger)
         assert untrusted is not None
@@ -155,7 +155,7 @@ async def test_portal_check_connects_to_server_and_gives_suggestion(
             "The server refused the login: no.",
             True,
         )
-        assert server.letters == []
+        assert server.emails == []
     async with mail_server() as plain:
         bare = await check(checked(make_settings, plain.port, certificate))
         assert bare is not None
@@ -166,7 +166,7 @@ async def test_portal_check_connects_to_server_and_gives_suggestion(
     assert "smtp_host" in gone.suggestion
 
 
-async def test_a_letter_goes_by_tls_as_the_portals_account(
+async def test_an_email_goes_by_tls_as_the_portals_account(
     run_portal: RunPortal, make_settings: MakeSettings, certificate: Path
 ) -> None:
     """The status also distinguishes a server that answers from one that does not."""
@@ -176,8 +176,8 @@ async def test_a_letter_goes_by_tls_as_the_portals_account(
         async with run_portal(**changes) as portal, portal.browser() as alice:
             await alice.login("alice")
             assert (await alice.post("/api/v1/me/mail/test")).status == 204
-            (letter,) = server.letters
-            assert (letter.account, letter.secured) == ("portal", True)
+            (email,) = server.emails
+            assert (email.account, email.secured) == ("portal", True)
             assert await _status(portal) == (
                 ComponentState.OK,
                 "Responding; the last e-mail was accepted.",
