@@ -49,21 +49,21 @@ class CatalogOut(BaseModel):
 @router.get("/catalog")
 def admin_catalog(_reader: Reader, context: ContextDep) -> CatalogOut:
     """Return the catalog in use now. Changed files are read again within seconds."""
-    stock = context.catalog.stock
+    snapshot = context.catalog.snapshot
     return CatalogOut(
         environments=[
             _to_file(context, item.file, item.value, check_environment(context, item.value))
-            for item in stock.environments.values()
+            for item in snapshot.environments.values()
             if item.value
         ],
         templates=[
             _to_file(context, item.file, item.value, prepare.check_template(context, item.value))
-            for item in stock.templates.values()
+            for item in snapshot.templates.values()
             if item.value
         ],
         apps=[
             _to_file(context, item.file, item.value, check_app(context, item.value))
-            for item in stock.apps.values()
+            for item in snapshot.apps.values()
             if item.value
         ],
         problems=list(context.catalog.problems),

@@ -54,7 +54,7 @@ def templates_are_checked_once(tmp_path_factory: pytest.TempPathFactory) -> None
     folders = CatalogFolders(image_dirs=(tmp_path_factory.mktemp("images"),))
     catalog = LiveCatalog(folders)
     catalog.load()
-    LiveCatalog.stock = CatalogSnapshot(templates=catalog.stock.templates)
+    LiveCatalog.snapshot = CatalogSnapshot(templates=catalog.snapshot.templates)
 
 
 MakeSettings = Callable[..., Settings]

@@ -36,7 +36,7 @@ def check_environments(context: AppContext) -> list[CheckResult]:
 def _judge(catalog: LiveCatalog, name: str, reason: str | None) -> CheckResult:
     if reason is None:
         return CheckResult(name)
-    if not catalog.is_of_site(catalog.stock.environments[name].file):
+    if not catalog.is_of_site(catalog.snapshot.environments[name].file):
         # A site offers only some of the shipped environments.
         return unknown("not offered", name=name)
     return failing(reason, _environment_suggestion(catalog.environments[name]), name=name)

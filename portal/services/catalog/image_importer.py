@@ -162,7 +162,7 @@ class ImageImporter:
         try:
             await asyncio.to_thread(work.mkdir, mode=0o700)
             pulled = await pull(
-                self._to_order(row, half, work),
+                self._build_pull_request(row, half, work),
                 self._make_progress_writer(row.id),
                 stop=stop,
                 lock=lock,
@@ -179,8 +179,8 @@ class ImageImporter:
             return _set_failed(FAULT)
         return _set_done
 
-    def _to_order(self, row: ImageImport, half: Path, work: Path) -> PullRequest:
-        """Return the parameters of the pull. Raises ValueError for an unusable credentials file."""
+    def _build_pull_request(self, row: ImageImport, half: Path, work: Path) -> PullRequest:
+        """Return the request for the pull. Raises ValueError for an unusable credentials file."""
         settings = self.context.settings
         reference = parse_reference(row.reference)
         return PullRequest(

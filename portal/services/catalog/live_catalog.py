@@ -77,7 +77,7 @@ class LiveCatalog:
     templates: Mapping[str, Template] = MappingProxyType({})
     apps: Mapping[str, App] = MappingProxyType({})
     problems: tuple[str, ...] = ()
-    stock = CatalogSnapshot()
+    snapshot = CatalogSnapshot()
 
     def __init__(self, folders: CatalogFolders) -> None:
         self.folders = folders
@@ -86,7 +86,7 @@ class LiveCatalog:
     def load(self) -> None:
         """Read the files, at the start. Raises CatalogError if the site folder is missing."""
         files(self.folders, "environments")
-        self._set_stock(self._load_stock())
+        self._set_snapshot(self._load_snapshot())
 
     def is_of_site(self, file: Path) -> bool:
         """Return whether a file of the catalog is the site's own; the others are shipped."""
@@ -95,19 +95,19 @@ class LiveCatalog:
     async def refresh(self) -> None:
         """Read changed files, in a thread. Call this after changing a file or an image."""
         async with self._lock:
-            self._set_stock(await asyncio.to_thread(self._load_stock))
+            self._set_snapshot(await asyncio.to_thread(self._load_snapshot))
 
-    def _set_stock(self, stock: CatalogSnapshot) -> None:
-        self.stock = stock
-        self.environments = _select_valid(stock.environments)
-        self.templates = _select_valid(stock.templates)
-        self.apps = _select_valid(stock.apps)
-        problems = tuple(_find_problems(stock, self.environments))
+    def _set_snapshot(self, snapshot: CatalogSnapshot) -> None:
+        self.snapshot = snapshot
+        self.environments = _select_valid(snapshot.environments)
+        self.templates = _select_valid(snapshot.templates)
+        self.apps = _select_valid(snapshot.apps)
+        problems = tuple(_find_problems(snapshot, self.environments))
         if problems and problems != self.problems:
             log.warning("the catalog has files that can't be used", problems=problems[:20])
         self.problems = problems
 
-    def _load_stock(self) -> CatalogSnapshot:
+    def _load_snapshot(self) -> CatalogSnapshot:
         """Return the current contents of the files; unchanged ones are not opened. Does not modify
         `self`.
         """
@@ -116,9 +116,9 @@ class LiveCatalog:
             template_files = files(self.folders, "templates")
             app_files = files(self.folders, "apps")
         except CatalogError as error:
-            return _keep_stock(self.stock, error.problems)
+            return _keep_entries(self.snapshot, error.problems)
         except OSError as error:
-            return _keep_stock(self.stock, [f"{error.filename}: {error.strerror}"])
+            return _keep_entries(self.snapshot, [f"{error.filename}: {error.strerror}"])
         images = _to_stamps(self.folders.image_dirs)
         folders = program_folders(self.folders)
         programs = _to_stamps(
@@ -129,7 +129,7 @@ class LiveCatalog:
                 name: _load_item(
                     path,
                     (*_to_stamps([path]), *images),
-                    self.stock.environments.get(name),
+                    self.snapshot.environments.get(name),
                     lambda path: load_environment(path, self.folders),
                 )
                 for name, path in environment_files.items()
@@ -138,13 +138,13 @@ class LiveCatalog:
                 name: _load_item(
                     path,
                     (*_to_stamps([path]), *programs),
-                    self.stock.templates.get(name),
+                    self.snapshot.templates.get(name),
                     lambda path: load_template(path, folders),
                 )
                 for name, path in template_files.items()
             },
             apps={
-                name: _load_item(path, _to_stamps([path]), self.stock.apps.get(name), load_app)
+                name: _load_item(path, _to_stamps([path]), self.snapshot.apps.get(name), load_app)
                 for name, path in app_files.items()
             },
         )
@@ -175,7 +175,7 @@ def _select_valid(items: Mapping[str, CatalogEntry[T]]) -> Mapping[str, T]:
     return MappingProxyType(valid)
 
 
-def _keep_stock(before: CatalogSnapshot, problems: list[str]) -> CatalogSnapshot:
+def _keep_entries(before: CatalogSnapshot, problems: list[str]) -> CatalogSnapshot:
     """Keep the earlier contents when a folder cannot be read, for example because its server is
     down.
     """
@@ -183,17 +183,17 @@ def _keep_stock(before: CatalogSnapshot, problems: list[str]) -> CatalogSnapshot
 
 
 def _find_problems(
-    stock: CatalogSnapshot, environments: Mapping[str, Environment]
+    snapshot: CatalogSnapshot, environments: Mapping[str, Environment]
 ) -> Iterator[str]:
-    yield from stock.folder_problems
-    for environment in stock.environments.values():
+    yield from snapshot.folder_problems
+    for environment in snapshot.environments.values():
         yield from environment.problems
-    for template in stock.templates.values():
+    for template in snapshot.templates.values():
         yield from template.problems
         name = template.value.environment if template.value else None
         if name is not None and name not in environments:
             yield f"{template.file}: environment: there is no environment {name} in this catalog"
-    for app in stock.apps.values():
+    for app in snapshot.apps.values():
         yield from app.problems
         for name in app.value.environments if app.value else ():
             if name not in environments:

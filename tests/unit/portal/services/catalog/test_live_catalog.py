@@ -71,7 +71,7 @@ async def test_everything_is_there_with_its_file(site: Path, open_shelf: OpenShe
     assert list(shelf.environments) == ["mine", "plain"]
     assert list(shelf.templates) == ["mine"]
     assert shelf.problems == ()
-    files = {name: item.file for name, item in shelf.stock.environments.items()}
+    files = {name: item.file for name, item in shelf.snapshot.environments.items()}
     assert files["mine"] == site / "environments" / "mine.yaml"
     assert [shelf.is_of_site(file) for file in files.values()] == [True, False]
 
