@@ -56,8 +56,11 @@ from spawner.slurm.model import JobPhase
 log = structlog.get_logger(__name__)
 
 ROUND_S = 5.0
-NEVER_SEEN = timedelta(seconds=0)  # after accounting has answered; the watcher waits before that
-VANISHED = timedelta(seconds=60)
+# How long Slurm has to report a job as missing before it is submitted again: at once if the row has
+# no job id, or if slurmctld has certainly lost the job. The watcher reports a job as missing only
+# after squeue and accounting have answered without it.
+CERTAINLY_MISSING_FOR = timedelta(seconds=0)
+PROBABLY_MISSING_FOR = timedelta(seconds=60)
 MAX_SUBMISSIONS = 20  # at the same time, of those repeated or delayed while Slurm was down
 MAX_CANCELS = 8  # concurrent commands
 ROWS_PER_TRANSACTION = 100  # rows per transaction, during which the event loop is blocked
@@ -140,8 +143,9 @@ class Reconciler:
         self._pending.discard(set(ids) - {row.id for row in rows})
         for row in rows:
             self._act_on_job(row, now)
-            settled, quiet = self._row_sync.is_settled(row), self._row_sync.is_quiet(row, now)
-            self._pending.note(row, settled=settled, quiet=quiet)
+            done = self._row_sync.needs_no_more_actions(row)
+            waits = self._row_sync.waits_for_change(row, now)
+            self._pending.note(row, needs_no_more_actions=done, waits_for_change=waits)
 
     async def _observe(self, ids: list[str], now: datetime) -> list[Job]:
         """Write Slurm's state to these rows in one transaction, or one by one if another writer
@@ -202,9 +206,11 @@ class Reconciler:
             self._tasks.start(f"adopt {job.id}", now, lambda: self._adopt(job))
 
     def _was_never_submitted(self, session: Session, now: datetime) -> bool:
-        """Return whether a crash came before the session's submission: Slurm does not know it, and
-        no launcher that has outlived the crash can submit it any more. The row would have the
-        second copy's id, while Slurm may run the first.
+        """Return whether the portal crashed between writing the session's row and submitting it.
+
+        Slurm must not know the session, and the row must be so old that no launcher that survived
+        the crash can still submit it. Otherwise the session could be submitted twice, and the row
+        would have the job id of the second copy, while Slurm may run the first.
         """
         if session.job_id is not None or session.id in self.context.submitting:
             return False
@@ -222,10 +228,12 @@ class Reconciler:
                 resolve = partial(self._claim_checks.resolve, job, end, now)
                 self._tasks.start(f"again {job.id}", now, resolve)
             return
-        name = (job.id, job.user.username)
-        missing = self.context.watcher.missing_since(*name)
-        sure = job.job_id is None or self.context.watcher.is_lost_by_slurmctld(*name)
-        if missing is not None and now - missing >= (NEVER_SEEN if sure else VANISHED):
+        key = (job.id, job.user.username)
+        missing = self.context.watcher.missing_since(*key)
+        sure = job.job_id is None or self.context.watcher.is_lost_by_slurmctld(*key)
+        if missing is not None and now - missing >= (
+            CERTAINLY_MISSING_FOR if sure else PROBABLY_MISSING_FOR
+        ):
             if job.user.disabled_at is not None:  # nothing runs as a disabled user
                 self._tasks.start(
                     f"end {job.id}", now, lambda: deprovision.end_row(self.context, job)

@@ -133,8 +133,9 @@ class Session(Job):
 
     `opens` is the path below `base_url` that its page opens with, null for JupyterLab's own choice.
     `tls_name` is the name in the certificate that the server presents; a server without one is
-    reached over plain HTTP. `ready_at` is cleared when the hub releases the server,
-    `first_ready_at` never is.
+    reached over plain HTTP. `adopted_at` is the time at which the hub adopted the session as its
+    named server, by handing over the environment that became `server_env`. `ready_at` is cleared
+    when the hub releases the server, `first_ready_at` never is.
 
     `idempotency_key` and `body_hash` work as for a BatchJob; `owner_id` is repeated here because
     their uniqueness is per owner.

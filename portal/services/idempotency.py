@@ -82,7 +82,7 @@ class IdempotentRequest:
         within_s: float | None = None,
     ) -> Row:
         """Return the row that this key has created for this user, else the one that `create` writes
-        and submits. Raises like `create` and `settled`.
+        and submits. Raises like `create` and `find_settled`.
 
         `create` raises LimitReached or IntegrityError if the same request was faster: its row is
         returned. If that was refused, it has released the key, and `create` is called again.

@@ -8,8 +8,9 @@ read; those without an end are in squeue, too, or slurmctld has forgotten them. 
 per user is limited; Slurm's own tools show the rest. Of a disabled user all jobs in squeue are
 taken, because only jobs with a row are ended.
 
-A comment like ours does not make a job one of the portal's: the row does, which exists before the
-job.
+Slurm's comment of a job that the portal submitted carries the UUID of the job's row. Any user can
+write any comment, so a UUID in it does not make a job one of the portal's; the row does, which is
+written before the job is submitted.
 """
 
 from collections import Counter
@@ -31,7 +32,7 @@ from portal.services.slurm import arrays, launch
 from portal.services.slurm.lifecycle import build_observed_columns
 from spawner.errors import QueryTooLarge, SlurmError
 from spawner.names import remove_invisible
-from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION
+from spawner.slurm.missing_jobs import CLOCK_SLACK, SAME_SUBMISSION, PortalJobKey
 from spawner.slurm.model import JobInfo, JobPhase, Resources
 
 log = structlog.get_logger(__name__)
@@ -42,12 +43,11 @@ LONGEST_LOOK_BACK = timedelta(days=30)
 SHORTEST_SPAN = timedelta(hours=1)  # of accounting that is read at once
 HISTORY_EVERY = timedelta(minutes=10)
 OVERLAP = timedelta(minutes=5)
-MAX_LIVE = 200  # per user, in one pass
+MAX_JOBS_PER_USER = 200  # imported in one pass, newest first; all of a disabled user
 ROWS_PER_TRANSACTION = 500  # rows in one transaction
 SUBMISSION_PATIENCE = timedelta(minutes=1)  # longer than a submission takes
 
-Key = tuple[int, datetime]
-Name = tuple[str, str]  # UUID, user
+Key = tuple[int, datetime]  # Slurm's job id, submission time
 
 
 class ExternalJobImport:
@@ -89,7 +89,7 @@ class ExternalJobImport:
         self._seen |= {
             key
             for key, info in new.items()
-            if _to_name(info) not in unknown_uuids
+            if _to_portal_job_key(info) not in unknown_uuids
             and (info.uuid is not None or (info.user in users and key not in waiting))
         }
 
@@ -134,7 +134,10 @@ class ExternalJobImport:
         identified = [info for info in ended if _to_key(info) is not None]
         unknown_uuids = await self._find_unknown_uuids(identified)
         self._context.watcher.mark_unknown_uuids(unknown_uuids)
-        others = [replace(i, uuid=None) if _to_name(i) in unknown_uuids else i for i in identified]
+        others = [
+            replace(i, uuid=None) if _to_portal_job_key(i) in unknown_uuids else i
+            for i in identified
+        ]
         return not await self._import([info for info in others if info.uuid is None], now)
 
     async def _import(
@@ -199,8 +202,9 @@ class ExternalJobImport:
         return external
 
     async def _find_uncertain(self, infos: Collection[JobInfo], now: datetime) -> set[Key]:
-        """Return the jobs that may be the portal's: submitted by now, while the answer with their
-        ids is still to come, and already with another comment.
+        """Return the jobs without a UUID in their comment that may nevertheless be the portal's:
+        sbatch has not yet answered the submission of a row of their user, so that the row has no
+        job id, and the job's comment may have been changed since.
         """
         submitting = (
             select(User.username, func.min(Job.changed_at).label("since"))
@@ -216,8 +220,10 @@ class ExternalJobImport:
             key for user, key in keys if key is not None and key[1] >= since[user] - CLOCK_SLACK
         }
 
-    async def _find_unknown_uuids(self, infos: Collection[JobInfo]) -> set[Name]:
-        """Return the UUIDs, with their users, that belong to no job of ours."""
+    async def _find_unknown_uuids(self, infos: Collection[JobInfo]) -> set[PortalJobKey]:
+        """Return the UUIDs in the comments of these jobs, with the jobs' users, that belong to no
+        row.
+        """
         unknown = {(info.uuid, info.user) for info in infos if info.uuid is not None}
         ids = [uuid for uuid, _ in unknown]
         query = select(Job.id, User.username).join(User, User.id == Job.user_id)
@@ -263,7 +269,7 @@ def _limit_per_user(groups: list[list[JobInfo]], users: Mapping[str, User]) -> l
     for group in sorted(groups, key=_get_job_id, reverse=True):
         user = group[0].user
         taken[user] += 1
-        if taken[user] <= MAX_LIVE or users[user].disabled_at is not None:
+        if taken[user] <= MAX_JOBS_PER_USER or users[user].disabled_at is not None:
             limited.append(group)
     return limited
 
@@ -298,7 +304,7 @@ def _to_key(info: JobInfo) -> Key | None:
     return None if info.submit_time is None else (info.job_id, info.submit_time)
 
 
-def _to_name(info: JobInfo) -> tuple[str | None, str]:
+def _to_portal_job_key(info: JobInfo) -> tuple[str | None, str]:
     return info.uuid, info.user
 
 

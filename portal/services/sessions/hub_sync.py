@@ -25,7 +25,11 @@ _LOCKS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
 async def adopt(context: AppContext, session: Session) -> None:
-    """Have the hub start the named server; the hub then asks the portal for it. Raises HubError."""
+    """Have the hub adopt the session as its named server. Raises HubError.
+
+    The hub is asked to start the named server, but starts no process: its spawner hands the
+    server's environment to the portal (`servers.adopt`), for the node program that waits already.
+    """
     username, name = session.user.username, session.name
     async with _get_server_lock(session):
         for earlier in await _load_same_name(context, session):

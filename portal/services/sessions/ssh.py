@@ -1,6 +1,7 @@
 """SSH connections to sessions: which the gate admits, and until when; jobs use parts of it.
 
-An access token with the scope `ssh` admits its owner to their own running session, never a cookie.
+A connection needs an access token with the scope `ssh`, which is valid for running sessions of the
+token's owner. A login's cookie is not enough.
 The portal is not in a connection's path: the session's node program asks whether the connection's
 token is still valid, and the portal trusts nothing that the program reports.
 """

@@ -1,7 +1,7 @@
 """Selection of the rows that the reconcile loop has to process: those that may need an action.
 
-On a busy site most jobs wait in Slurm's queue, or run, and nothing changes. Such rows are *quiet*:
-they are not even read. A row is processed
+On a busy site most jobs wait in Slurm's queue, or run, and nothing changes. Such rows *wait for a
+change*: they are not even read. A row is processed
 
 - if it was written by any writer since it was last processed, as shown by `changed_at` and
   `version`;
@@ -79,15 +79,15 @@ class PendingRows:
         due = (self._written, self._active, self._changed, self._remaining)
         return list(dict.fromkeys(chain.from_iterable(islice(ids, MAX_PER_ROUND) for ids in due)))
 
-    def note(self, row: Job, *, settled: bool, quiet: bool) -> None:
-        """Record that a row has been processed. `settled`: there will never be an action for it;
-        `quiet`: not before something changes.
+    def note(self, row: Job, *, needs_no_more_actions: bool, waits_for_change: bool) -> None:
+        """Record that a row has been processed. With `waits_for_change`, it is due again once it is
+        written or squeue shows a change; otherwise in every round.
         """
         self.discard([row.id])
         self._versions[row.id] = row.version
-        if settled:
+        if needs_no_more_actions:
             return
-        if not quiet:
+        if not waits_for_change:
             self._active[row.id] = None
         if row.state in BRIEF or (isinstance(row, Session) and row.state is JobState.QUEUED):
             self._in_transition.add(row.id)

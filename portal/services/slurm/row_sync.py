@@ -18,7 +18,7 @@ from spawner.slurm.model import JobInfo, JobPhase
 
 END_PATIENCE = timedelta(minutes=1)  # from the report of a session's program to its job's end
 ALIVE = {JobPhase.QUEUED, JobPhase.RUNNING, JobPhase.SUSPENDED}
-QUIET = {JobState.QUEUED, JobState.RUNNING, JobState.SUSPENDED}
+STATES_THAT_WAIT = {JobState.QUEUED, JobState.RUNNING, JobState.SUSPENDED}
 
 
 class RowSync:
@@ -97,18 +97,18 @@ class RowSync:
         elif isinstance(row, Session) and row.state is JobState.SUSPENDED and state is not None:
             self._resumed[row.id] = now
 
-    def is_settled(self, row: Job) -> bool:
+    def needs_no_more_actions(self, row: Job) -> bool:
         """Return whether there will never be an action for this row."""
         if row.state is not JobState.ENDED or self.find_unwanted_jobs(row):
             return False
         return not (isinstance(row, Session) and row.server_env is not None)
 
-    def is_quiet(self, row: Job, now: datetime) -> bool:
+    def waits_for_change(self, row: Job, now: datetime) -> bool:
         """Return whether nothing is to be done for this row until it is written or squeue shows a
         change. Always the case while Slurm does not answer; all rows are processed when it answers
         again.
         """
-        if row.wanted is Wanted.STOP or row.state not in QUIET:
+        if row.wanted is Wanted.STOP or row.state not in STATES_THAT_WAIT:
             return False
         if self._context.watcher.stale_since is not None:
             return True

@@ -46,7 +46,7 @@ SERVICE_MINUTES = 8 * 60
 MAX_SILENCE = timedelta(seconds=60)
 MOVES = "Its session or job has ended. It is moving to its own Slurm job and will open here again."
 ENDED_UNWATCHED = "Its session or job has ended, and it was not in use. You can start it again."
-HOST_ENDED = "Its allocation has ended."
+ALLOCATION_ENDED = "Its allocation has ended."
 NO_PARTITION = "no-service-partition"
 STARTING = {TensorboardState.QUEUED, TensorboardState.STARTING}
 NO_SERVICE_PARTITION = (
@@ -67,12 +67,12 @@ def reset_run(row: Tensorboard, run: tuple[str, str], reason: str | None) -> Non
     row.host = row.port = row.tls_name = row.started_at = row.own_job_id = None
 
 
-def is_silent(context: AppContext, board: Tensorboard, host: Job, now: datetime) -> bool:
+def is_silent(context: AppContext, board: Tensorboard, host_job: Job, now: datetime) -> bool:
     """Return whether a running TensorBoard's program has sent no request for longer than it ever
     waits. The time is counted from the start of the portal or the last suspension of the job that
     it runs in, whichever is later.
     """
-    if host.state is JobState.SUSPENDED:
+    if host_job.state is JobState.SUSPENDED:
         context.tensorboard_heartbeats[board.run_id] = now
         return False
     return now - context.tensorboard_heartbeats.setdefault(board.run_id, now) > MAX_SILENCE
@@ -208,11 +208,13 @@ def _mark_stopping(job: TensorboardJob) -> None:
         job.wanted, job.stop_requested_at = Wanted.STOP, utcnow()
 
 
-def host_job_ended(board: Tensorboard, host: Job) -> bool:
-    """Return whether the allocation that this run lives in has ended; `host` is its job."""
+def host_job_ended(board: Tensorboard, host_job: Job) -> bool:
+    """Return whether the allocation that this run lives in has ended; `host_job` is the job that
+    has it.
+    """
     if board.own_job_id is None:
-        return host.state in NO_ALLOCATION
-    return host.state is JobState.ENDED and board.state is TensorboardState.RUNNING
+        return host_job.state in NO_ALLOCATION
+    return host_job.state is JobState.ENDED and board.state is TensorboardState.RUNNING
 
 
 async def migrate_to_service_job(context: AppContext, board: Tensorboard, now: datetime) -> None:
@@ -224,7 +226,7 @@ async def migrate_to_service_job(context: AppContext, board: Tensorboard, now: d
     """
     viewed_at = board.last_request_at
     if board.own_job_id is not None:
-        await end_run(context, board, HOST_ENDED)
+        await end_run(context, board, ALLOCATION_ENDED)
     elif context.settings.service_partition is None:
         await end_run(context, board, NO_SERVICE_PARTITION)
     elif viewed_at is None or now - viewed_at > VIEWED_WITHIN:

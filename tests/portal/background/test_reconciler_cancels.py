@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import update
 
-from portal.background.reconciler import VANISHED
+from portal.background.reconciler import PROBABLY_MISSING_FOR
 from portal.db import utcnow
 from portal.models import BatchJob, Job, JobsPolicy, JobState, Session, User, Wanted, new_id
 from portal.services.jobs import jobs
@@ -70,7 +70,7 @@ async def test_what_was_submitted_outside_is_cancelled_without_a_launcher(
 async def test_what_slurm_lost_is_not_submitted_again(harness: ReconcileHarness) -> None:
     made = await harness.add(job_id=6, environment="plain")
     await disabled(harness, JobsPolicy.LEAVE)
-    harness.watcher.missing_since = lambda *_: utcnow() - VANISHED  # type: ignore[method-assign]
+    harness.watcher.missing_since = lambda *_: utcnow() - PROBABLY_MISSING_FOR  # type: ignore[method-assign]
     await harness.look()
     await harness.round(EVERYTHING_EVERY)
     await harness.acts()

@@ -17,7 +17,7 @@ from portal.models import BatchJob, Job, JobState, Mark, User
 from portal.services.jobs import external_jobs
 from portal.services.jobs.external_jobs import (
     MARK,
-    MAX_LIVE,
+    MAX_JOBS_PER_USER,
     ROWS_PER_TRANSACTION,
     ExternalJobImport,
 )
@@ -107,19 +107,19 @@ async def test_jobs_of_a_user_who_comes_during_an_import_are_taken_by_the_next(
 
 async def test_how_many_of_one_users_are_taken_is_bounded(harness: ReconcileHarness) -> None:
     names = await add_users(harness, 2)
-    harness.slurm.shown = jobs_of(names, MAX_LIVE + 50, JobPhase.QUEUED)
+    harness.slurm.shown = jobs_of(names, MAX_JOBS_PER_USER + 50, JobPhase.QUEUED)
     for importer in (ExternalJobImport(harness.context), ExternalJobImport(harness.context)):
         for _ in range(2):
             await look(harness, importer)
-        assert [await rows(harness, name) for name in names] == [MAX_LIVE] * 2
+        assert [await rows(harness, name) for name in names] == [MAX_JOBS_PER_USER] * 2
 
 
 async def test_of_the_disabled_all_are_taken_for_they_are_to_end(harness: ReconcileHarness) -> None:
     (name,) = await add_users(harness, 1, disabled_at=utcnow())
-    harness.slurm.shown = jobs_of([name], MAX_LIVE + 50, JobPhase.RUNNING)
+    harness.slurm.shown = jobs_of([name], MAX_JOBS_PER_USER + 50, JobPhase.RUNNING)
     importer = ExternalJobImport(harness.context)
     await look(harness, importer)
-    assert await rows(harness) == MAX_LIVE + 50
+    assert await rows(harness) == MAX_JOBS_PER_USER + 50
 
 
 async def test_all_ended_jobs_are_read_before_the_mark_moves(

@@ -209,7 +209,7 @@ async def test_a_late_request_of_a_run_that_ended_leaves_nothing(
     [
         (None, False, timedelta(0), runs.NO_SERVICE_PARTITION),
         ("cpu", False, timedelta(minutes=11), runs.ENDED_UNWATCHED),
-        ("cpu", True, timedelta(0), runs.HOST_ENDED),
+        ("cpu", True, timedelta(0), runs.ALLOCATION_ENDED),
     ],
 )
 async def test_board_that_cannot_move_ends_with_a_reason(
