@@ -22,8 +22,8 @@ from spawner.launcher.file_names import from_text
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE_S = 2.0
-WITHIN_S = 20.0
+REQUEST_TIMEOUT_S = 2.0  # of one call of the files program, which is then repeated
+TOTAL_TIMEOUT_S = 20.0  # of all calls for one operation
 TIDY_S = 0.5
 TIDY_EVERY_S = 3600.0
 TIDY_TURNS = 200
@@ -67,7 +67,7 @@ async def delete(
     files: FileAccess, username: str, places: Sequence[FileLocation], *, permanent: bool
 ) -> list[FileOutcome]:
     """Delete several entries independently: a failure of one does not affect the others."""
-    deadline = time.monotonic() + WITHIN_S
+    deadline = time.monotonic() + TOTAL_TIMEOUT_S
     return [
         await _delete_one(files, username, location, permanent, deadline) for location in places
     ]
@@ -84,7 +84,7 @@ async def _delete_one(
                 location.parameters,
                 permanent=permanent,
                 trash_id=trash_id,
-                timeout_s=AT_ONCE_S,
+                timeout_s=REQUEST_TIMEOUT_S,
             ):
                 if time.monotonic() > deadline:
                     return FileOutcome(location.path, error=errors.Conflict(UNFINISHED))
@@ -170,10 +170,10 @@ async def empty_trash(
     """Return whether all of it has been deleted; if not, it took too long and can be continued by
     another call.
     """
-    deadline = time.monotonic() + WITHIN_S
+    deadline = time.monotonic() + TOTAL_TIMEOUT_S
     with converting_errors():
         while not await files.pool(root.root).empty_trash(
-            username, root.root_path, ids, 0, AT_ONCE_S
+            username, root.root_path, ids, 0, REQUEST_TIMEOUT_S
         ):
             if time.monotonic() > deadline:
                 return False

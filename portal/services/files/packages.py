@@ -76,26 +76,28 @@ async def remove(files: FileAccess, username: str, environment: Environment, nam
     packages, _ = await _list_packages(files, username, environment, location)
     if all(package.name != name for package in packages):
         raise NotFound(NOT_INSTALLED)
-    site = _to_site(environment, location)
+    package_folder = _to_package_folder(environment, location)
+    path = f"{package_folder.path}/{name}"
     if _get_layout(environment) == "python":
-        await _remove_files(
-            files, username, site, name, site.path.count("/") - location.path.count("/")
-        )
+        levels_up = package_folder.path.count("/") - location.path.count("/")
+        await _remove_files(files, username, package_folder, name, levels_up)
     else:
-        await _move_to_trash(
-            files, username, FileLocation(site.root, site.root_path, f"{site.path}/{name}")
-        )
+        package = FileLocation(package_folder.root, package_folder.root_path, path)
+        await _move_to_trash(files, username, package)
     root = await _find_home_root(files, username, location.root_path)
-    return f"{root}:{site.path}/{name}" if root else f"~/{site.path}/{name}"
+    return f"{root}:{path}" if root else f"~/{path}"
 
 
 async def _remove_files(
-    files: FileAccess, username: str, site: FileLocation, name: str, above: int
+    files: FileAccess, username: str, package_folder: FileLocation, name: str, levels_up: int
 ) -> None:
-    deadline = time.monotonic() + operations.WITHIN_S
+    """Delete the files of a Python package. `levels_up` is the number of levels from the folder of
+    the packages up to the environment's folder: files outside the latter are not deleted.
+    """
+    deadline = time.monotonic() + operations.TOTAL_TIMEOUT_S
     with converting_errors():
-        while not await files.pool(site.root).remove_package(
-            username, site.parameters, name, above, operations.AT_ONCE_S
+        while not await files.pool(package_folder.root).remove_package(
+            username, package_folder.parameters, name, levels_up, operations.REQUEST_TIMEOUT_S
         ):
             if time.monotonic() > deadline:
                 raise Conflict(operations.UNFINISHED)
@@ -124,15 +126,17 @@ async def restore_packages(
 async def _list_packages(
     files: FileAccess, username: str, environment: Environment, location: FileLocation
 ) -> tuple[list[Package], bool]:
-    below = _to_site(environment, location)
+    package_folder = _to_package_folder(environment, location)
     with converting_errors():
         return await files.pool(location.root).packages(
-            username, below.parameters, _get_layout(environment)
+            username, package_folder.parameters, _get_layout(environment)
         )
 
 
-def _to_site(environment: Environment, location: FileLocation) -> FileLocation:
-    """Return the folder of the packages themselves, inside the environment's folder."""
+def _to_package_folder(environment: Environment, location: FileLocation) -> FileLocation:
+    """Return the folder of the packages themselves, inside the environment's folder: for Python its
+    user-site folder.
+    """
     path = f"{location.path}/{environment.user_site}" if environment.user_site else location.path
     return FileLocation(location.root, location.root_path, path)
 
