@@ -199,7 +199,7 @@ def drift_item(drift: Drift) -> DriftItem:
         partition=partition,
         since=association.drift_since if not drift.accepted else None,
         field=label(name),
-        wanted=drift_words(association, name, drift.desired),
+        wanted=drift_words(association, name, drift.applied),
         found=drift_words(association, name, drift.actual),
         accepted=drift.accepted,
     )

@@ -22,7 +22,10 @@ from spawner.slurm.parse_accounting import (
 EXISTS = "association"
 PRESENT, ABSENT = "present", "absent"
 RESTORE = "again"
-"""A last-applied value: an administrator wants a removed association to be restored."""
+"""Stored as the applied value of EXISTS after an administrator has reverted the removal of an
+association in Slurm. As it differs from PRESENT, the next round applies PRESENT again instead of
+reporting drift.
+"""
 CLOSED: AssociationValues = {EXISTS: PRESENT, "MaxSubmitJobs": 0}
 """The association for a partition that a user may not use."""
 

@@ -14,11 +14,11 @@ from portal.services.limits.associations import EXISTS, PRESENT, RESTORE, format
 
 @dataclass(frozen=True)
 class Drift:
-    """One drifted value of one association: the applied and the actual value."""
+    """One drifted value of one association: as the portal last applied it, and as Slurm has it."""
 
     association: AssociationState
     name: str
-    desired: Any
+    applied: Any
     actual: Any
     accepted: bool
 
@@ -26,9 +26,9 @@ class Drift:
 def list_drift(context: AppContext) -> list[Drift]:
     """Return all drift, oldest first, then the accepted one."""
     drifts = [
-        Drift(association, name, desired, actual, accepted=False)
+        Drift(association, name, applied, actual, accepted=False)
         for association in context.slurm_limits.associations.values()
-        for name, (desired, actual) in association.drift.items()
+        for name, (applied, actual) in association.drift.items()
     ]
     drifts.sort(
         key=lambda d: (d.association.drift_since is None, d.association.drift_since, d.name)
@@ -49,12 +49,13 @@ def _find(context: AppContext, drift_id: str) -> Drift:
 
 
 async def revert(context: AppContext, by: audit.Actor, drift_id: str) -> None:
-    """Have the loop write the applied value again. Raises NotFound if the drift is gone."""
+    """Have the loop apply the value again. Raises NotFound if the drift is gone."""
     drift = _find(context, drift_id)
 
     def edit(row: Association) -> None:
-        # Forget that it was applied, so that it is written again; an association with its values.
-        if drift.name == EXISTS and drift.desired == PRESENT:
+        # The column `written` holds the applied values, and the loop applies those that it lacks:
+        # here one value or, of an association that was removed in Slurm, all of them.
+        if drift.name == EXISTS and drift.applied == PRESENT:
             row.written, row.accepted = {EXISTS: RESTORE}, {}
             return
         row.written = {name: v for name, v in row.written.items() if name != drift.name}
@@ -89,7 +90,7 @@ async def _edit_row(
         "account": account,
         "partition": partition,
         "field": label(drift.name),
-        "wanted": format_value(drift.name, drift.desired),
+        "wanted": format_value(drift.name, drift.applied),
         "found": format_value(drift.name, drift.actual),
     }
     target = username or f"account {account}"
