@@ -239,7 +239,7 @@ class Reading(Protocol):
     """Lookups, as the account `ldap_bind_dn`."""
 
     @property
-    def finds(self) -> bool:
+    def can_look_up_users(self) -> bool:
         """Return whether users can be looked up without their password.
 
         Not with `ldap_user_dn_template`, because there each user is looked up as themselves.

@@ -92,7 +92,7 @@ class LdapDirectory:
     # --- reading ------------------------------------------------------------------------------
 
     @property
-    def finds(self) -> bool:
+    def can_look_up_users(self) -> bool:
         return self.settings.ldap_user_dn_template is None
 
     async def find(self, username: str) -> DirectoryUser | None:
@@ -237,7 +237,7 @@ class LdapDirectory:
         return None
 
     def _require_lookup(self) -> None:
-        if not self.finds:
+        if not self.can_look_up_users:
             raise DirectoryReadOnly(
                 "The portal can't look up users here, because it uses ldap_user_dn_template."
             )

@@ -32,11 +32,12 @@ class User(Base):
 
     For a disabled user, `deprovisioned_at` is the time at which all their sessions and jobs were
     seen to have ended; until then the deprovisioning loop retries. `directory_wants` is the account
-    state still to be written to the directory; `missing_since` is the time at which the user was
-    first not found in the directory. `files_wanted` is the pending task for the home directory of a
-    user being deleted, `deprovision_problem` the last problem that the deprovisioning loop met.
-    When deletion is complete the name is free again: `username` is then a placeholder that begins
-    with "~", as no account's name does, and `former_username` the old name.
+    state that the portal still has to write to the directory, null if there is none; it is not what
+    the directory reports. `missing_since` is the time at which the user was first not found in the
+    directory. `files_wanted` is the pending task for the home directory of a user being deleted,
+    `deprovision_problem` the last problem that the deprovisioning loop met. When deletion is
+    complete the name is free again: `username` is then a placeholder that begins with "~", as no
+    account's name does, and `former_username` the old name.
 
     `preferences` has the shape of services/identity/preferences.py; null if the user has chosen
     nothing.

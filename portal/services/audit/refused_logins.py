@@ -122,7 +122,7 @@ async def _mask_unknown(database: Database, name: str, directory: Directory | No
 
 
 async def _exists(name: str, directory: Directory | None) -> bool:
-    if directory is None or not directory.finds:
+    if directory is None or not directory.can_look_up_users:
         return False
     try:
         return await directory.find(name) is not None

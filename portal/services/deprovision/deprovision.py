@@ -1,10 +1,10 @@
 """Deprovision disabled users: end their sessions and jobs and update the directory, with retries.
 
-A loop over the users with pending work: end their sessions and TensorBoards, and their jobs as
-decided; delete them in JupyterHub, which also revokes their hub tokens; update the directory. Each
-step is idempotent and is retried without an answer. `deprovisioned_at` is set once everything was
-verified. For deleted users the home directory and the directory entry follow, and last the user
-name is released, once no running job carries it.
+The loop takes these steps for each user with pending work: end their sessions and TensorBoards, and
+their jobs if the administrator decided so; delete them in JupyterHub, which also revokes their hub
+tokens; update the directory. Each step is idempotent, and is retried until it succeeds.
+`deprovisioned_at` is set once everything was verified. For deleted users, the home directory and
+the directory entry follow. Last, the user name is released, once no running job belongs to it.
 
 The loop polls the table every EVERY_S seconds, so that it also finds changes by other processes:
 the command line, or another portal.
@@ -241,7 +241,7 @@ class Deprovisioning:
 
     async def _find_entry(self, user: User) -> DirectoryUser | None:
         """Return the directory entry of this user, not of another with the same name."""
-        if not self._context.directory.finds:
+        if not self._context.directory.can_look_up_users:
             return None
         entry = await self._context.directory.find(user.username)
         return entry if entry is not None and memberships.is_same(user, entry) else None
@@ -313,10 +313,11 @@ async def release_username(context: AppContext, user_id: str) -> bool:
     """
     async with context.db.session() as db:
         user = await db.get_one(User, user_id)
-        name, live = user.username, Job.user_id == user_id
-        running = await db.scalar(select(Job.id).where(live, Job.state != JobState.ENDED).limit(1))
+        name, is_own_job = user.username, Job.user_id == user_id
+        unended = select(Job.id).where(is_own_job, Job.state != JobState.ENDED).limit(1)
+        running = await db.scalar(unended)
     gone = user.deleted_at is not None and not name.startswith(RELEASED_PREFIX) and running is None
-    if not gone or not context.directory.finds:
+    if not gone or not context.directory.can_look_up_users:
         return False
     watcher = context.watcher
     if watcher.stale_since is not None or any(_iter_live_jobs(watcher, name)):

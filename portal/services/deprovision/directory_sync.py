@@ -75,7 +75,7 @@ class DirectorySync:
 
     async def poll(self) -> None:
         """Poll once. Raises DirectoryUnavailable; the remaining users are then not changed."""
-        if not self._context.directory.finds:
+        if not self._context.directory.can_look_up_users:
             return
         users = await self._load_users()
         entries = await self._find_many([user.username for user in users])
@@ -133,7 +133,7 @@ class DirectorySync:
             row = await db.get_one(User, user.id)
             if row.disabled_at is not None or row.directory_wants is not None:
                 return  # an administrator acted first
-            await offboarding.lock_out(db, row, JobsPolicy.LEAVE, why, THE_DIRECTORY)
+            await offboarding.disable_in_portal(db, row, JobsPolicy.LEAVE, why, THE_DIRECTORY)
             detail = {"jobs": JobsPolicy.LEAVE.value, "why": why}
             name = user.username
             record(db, Action.USER_DISABLE, actor=THE_DIRECTORY, target=name, detail=detail)

@@ -47,14 +47,14 @@ async def disable(
     role_changes.refuse_oneself(by, username, "disable yourself")
     await _ensure_managed(context, username)
     async with (
-        role_changes.guard_last_admin(context, username) as able,
+        role_changes.guard_last_admin(context, username) as verified_admins,
         context.db.session() as db,
     ):
         await role_changes.lock_admins(db)
         user = await role_changes.load_row(db, username)
         _refuse_during_deletion(user)
-        await role_changes.check(db, user, able)
-        await lock_out(db, user, jobs, why, by.name)
+        await role_changes.require_other_admin(db, user, verified_admins)
+        await disable_in_portal(db, user, jobs, why, by.name)
         user.directory_wants = AccountState.DISABLED
         detail = {"jobs": jobs.value, "why": why}
         record(db, Action.USER_DISABLE, actor=by.actor, target=username, detail=detail, ip=by.ip)
@@ -62,7 +62,9 @@ async def disable(
     _notify(context, user)
 
 
-async def lock_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_name: str) -> None:
+async def disable_in_portal(
+    db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_name: str
+) -> None:
     """Disable a user in the portal, in the caller's transaction, and end all their logins."""
     user.disabled_at = user.disabled_at or utcnow()
     user.disabled_by, user.disabled_why, user.disabled_jobs = by_name[:100], why[:MAX_WHY], jobs
@@ -81,7 +83,7 @@ async def enable(context: AppContext, username: str, by: Actor) -> None:
         await role_changes.lock_admins(db)
         user = await role_changes.load_row(db, username)
         _refuse_during_deletion(user)
-        if context.directory.finds:
+        if context.directory.can_look_up_users:
             _require_same_user(user, entry)
         await restore_access(db, user)
         user.directory_wants = AccountState.ENABLED
@@ -107,16 +109,16 @@ async def delete(context: AppContext, username: str, leaving: DeletionOptions, b
     """
     role_changes.refuse_oneself(by, username, "delete yourself")
     await _ensure_managed(context, username)
-    entry = await context.directory.find(username) if context.directory.finds else None
+    entry = await context.directory.find(username) if context.directory.can_look_up_users else None
     async with (
-        role_changes.guard_last_admin(context, username) as able,
+        role_changes.guard_last_admin(context, username) as verified_admins,
         context.db.session() as db,
     ):
         await role_changes.lock_admins(db)
         user = await role_changes.load_row(db, username)
         _check_files(context, user, entry, leaving)
-        await role_changes.check(db, user, able)
-        await lock_out(db, user, leaving.jobs, "deleted", by.name)
+        await role_changes.require_other_admin(db, user, verified_admins)
+        await disable_in_portal(db, user, leaving.jobs, "deleted", by.name)
         user.directory_wants, user.files_wanted = AccountState.DELETED, leaving.files
         files = leaving.files.value if leaving.files is not None else "keep"
         detail = {"jobs": leaving.jobs.value, "files": files}
@@ -130,7 +132,7 @@ def _check_files(
 ) -> None:
     if leaving.files is None:
         return
-    home_directories.must_be_on(context.settings, leaving.files)
+    home_directories.require_command(context.settings, leaving.files)
     message = None
     if leaving.jobs is JobsPolicy.LEAVE:
         message = "Jobs that keep running need their files. Keep the files, or cancel the jobs."
@@ -177,7 +179,7 @@ async def _ensure_managed(context: AppContext, username: str) -> None:
 
 async def _find_entry(context: AppContext, username: str) -> DirectoryUser | None:
     """Return the directory entry; None if there is none or the directory does not answer."""
-    if not context.directory.finds:
+    if not context.directory.can_look_up_users:
         return None
     try:
         return await context.directory.find(username)

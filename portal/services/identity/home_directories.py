@@ -28,7 +28,7 @@ def get_command(settings: Settings, task: HomeTask) -> list[str]:
     return list(getattr(settings, SETTINGS[task]))
 
 
-def must_be_on(settings: Settings, task: HomeTask) -> None:
+def require_command(settings: Settings, task: HomeTask) -> None:
     """Raise Conflict if the site has no command for this task."""
     if not get_command(settings, task):
         raise Conflict(_no_command(task))
@@ -105,7 +105,7 @@ def build_arguments(settings: Settings, username: str, row: HomeCommandRun) -> l
     Raises Conflict with the reason if it is not safe to run: it may run as root on a path that the
     directory names.
     """
-    must_be_on(settings, row.task)
+    require_command(settings, row.task)
     path = PurePosixPath(row.home)
     plain = str(path) == row.home and path.is_absolute() and ".." not in path.parts
     if not plain or len(path.parts) < 3 or not row.home.isprintable():

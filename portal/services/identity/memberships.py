@@ -2,8 +2,8 @@
 
 A user's groups, and the role that follows from them, are stored at each login. For users with
 access through a group, and for those with more than the user role, they are looked up again when
-older than FRESH, so that leaving a group takes effect also for users who stay logged in. While the
-directory does not answer, its last answer counts.
+older than GROUPS_MAX_AGE, so that leaving a group takes effect also for users who stay logged in.
+While the directory does not answer, its last answer counts.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ class DirectoryUsers:
         """
         async with self.database.session() as db:
             known = await db.scalar(select(User.id).where(User.username == username))
-        if known is not None or not self.directory.finds:
+        if known is not None or not self.directory.can_look_up_users:
             return True
         try:
             entry = await self.directory.find(username)
@@ -130,7 +130,9 @@ class DirectoryUsers:
         if known_at is not None and now - known_at < GROUPS_MAX_AGE:
             return False
         tried = self._tried.get(user_id)
-        if not self.directory.finds or (tried is not None and now - tried < RETRY_DELAY):
+        if not self.directory.can_look_up_users or (
+            tried is not None and now - tried < RETRY_DELAY
+        ):
             return False
         task = self._under_way.get(user_id)
         if task is None:

@@ -279,7 +279,7 @@ async def _check_target(context: AppContext, scope: LimitScope, name: str) -> No
         return
     known = _is_known_user if scope is LimitScope.USER else _is_known_group
     async with context.db.session() as db:
-        if await known(db, name) or not context.directory.finds:
+        if await known(db, name) or not context.directory.can_look_up_users:
             return
     directory = context.directory
     try:

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 MEMBERS_AGE = timedelta(minutes=5)
 MEMBERS_AFTER_CHANGE = timedelta(seconds=10)
-STRANGERS_AGE = timedelta(minutes=15)
+SLURM_USERS_MAX_AGE = timedelta(minutes=15)  # of lookups of Slurm users without a row
 MAX_LOOKUPS_PER_ROUND = 50  # users with changed groups, per round
 
 
@@ -71,7 +71,7 @@ class LimitedUsers:
     ) -> ResolvedLimits:
         """Return every user that some limit applies to. `changed`: groups may have changed."""
         await self._refresh_members(limits.groups, MEMBERS_AFTER_CHANGE if changed else MEMBERS_AGE)
-        sure = not self._directory.finds or limits.groups <= self._members.keys()
+        sure = not self._directory.can_look_up_users or limits.groups <= self._members.keys()
         users, groups = await self._load_users(limits.groups)
         for group, names in self._members.items():
             for username in names - users.keys():  # those who have never logged in
@@ -80,16 +80,19 @@ class LimitedUsers:
         if limits.default is not None:
             unknown = in_slurm - everyone
             everyone |= await self._filter_directory_users(unknown)
-            sure = sure and (not self._directory.finds or unknown <= self._slurm_users.keys())
-        limited = {
+            sure = sure and (
+                not self._directory.can_look_up_users or unknown <= self._slurm_users.keys()
+            )
+        merged = {
             name: limits.merge(name, groups.get(name, set()))
             for name in everyone
             if users.get(name, True)
         }
-        counts = {name: counted for name, counted in limited.items() if counted}
+        effective = {name: limit for name, limit in merged.items() if limit}
         if sure:
-            return ResolvedLimits(counts)
-        return ResolvedLimits({n: c for n, c in counts.items() if n in users}, frozenset(users))
+            return ResolvedLimits(effective)
+        known = {name: limit for name, limit in effective.items() if name in users}
+        return ResolvedLimits(known, frozenset(users))
 
     def accounts(self, limits: AllLimits) -> dict[str, LimitValues]:
         """Return group totals by the account that belongs to the group."""
@@ -114,7 +117,7 @@ class LimitedUsers:
         now = utcnow()
         for group in sorted(limited):
             at = self._members_at.get(group)
-            if not self._directory.finds or (at is not None and now - at < age):
+            if not self._directory.can_look_up_users or (at is not None and now - at < age):
                 continue
             try:
                 self._members[group] = await self._directory.members(group)
@@ -142,10 +145,10 @@ class LimitedUsers:
 
     async def _filter_directory_users(self, usernames: set[str]) -> set[str]:
         """Return the Slurm users that the directory has, without accounts of Slurm or the site."""
-        if not self._directory.finds:
+        if not self._directory.can_look_up_users:
             return set()
         now = utcnow()
-        again = self._slurm_users_at is None or now - self._slurm_users_at > STRANGERS_AGE
+        again = self._slurm_users_at is None or now - self._slurm_users_at > SLURM_USERS_MAX_AGE
         queried = sorted(usernames if again else usernames - self._slurm_users.keys())
         try:
             entries = await self._directory.find_many(queried) if queried else {}

@@ -193,7 +193,7 @@ async def request_home(context: AppContext, username: str, by: Actor) -> None:
 
     Raises Conflict if the portal has no command for it.
     """
-    home_directories.must_be_on(context.settings, HomeTask.CREATE)
+    home_directories.require_command(context.settings, HomeTask.CREATE)
     entry = await lookup.fetch_entry(context, username)
     async with context.db.session() as db:
         user = await lookup.ensure(db, context.settings, entry)

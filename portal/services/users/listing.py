@@ -64,7 +64,9 @@ async def page(
 ) -> UserPage:
     """Return a page of users with every word of `query` in their user name, name or e-mail."""
     kind, position = _parse_cursor(cursor)
-    remembered = state is not UserFilter.ALL or kind == "u" or not context.directory.finds
+    remembered = (
+        state is not UserFilter.ALL or kind == "u" or not context.directory.can_look_up_users
+    )
     if not remembered:
         try:
             return await _from_directory(context, query, position or None, limit)
@@ -113,7 +115,7 @@ async def _from_rows(
     users = await _load_rows(context, query, state, after, limit + 1)
     shown = users[:limit]
     problem, entries = None, dict[str, DirectoryUser]()
-    if not context.directory.finds:
+    if not context.directory.can_look_up_users:
         problem = lookup.CANT_FIND
     else:
         try:

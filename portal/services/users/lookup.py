@@ -164,7 +164,7 @@ async def load_details(context: AppContext, username: str) -> UserDetails:
     details = await _load_row(context, username)
     entry, problem, silence, group = None, None, None, None
     try:
-        if not context.directory.finds:
+        if not context.directory.can_look_up_users:
             problem = CANT_FIND
         else:
             entry = await context.directory.find(username)
@@ -184,7 +184,7 @@ async def load_details(context: AppContext, username: str) -> UserDetails:
         )
     if silence is not None:
         raise silence
-    if problem is not None and context.directory.finds:
+    if problem is not None and context.directory.can_look_up_users:
         raise Conflict(problem)
     raise NotFound(f"There is no user {username[:64]}.")
 

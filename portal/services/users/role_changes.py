@@ -2,8 +2,8 @@
 
 Every action that might remove the last administrator goes through `guard_last_admin`. It serializes
 such actions, asks the directory whether another administrator can log in, and refuses if none can.
-Actions on the database alone check once more inside their transaction, after `hold`, so that with
-two portal processes the second sees what the first has done.
+Actions on the database alone check once more inside their transaction, after `lock_admins`, so that
+with two portal processes the second sees what the first has done.
 """
 
 from collections.abc import AsyncIterator
@@ -33,25 +33,28 @@ NO_USE = (
     "Add the user to such a group first."
 )
 
-Able = frozenset[str] | None
-"""Ids of administrators who can log in according to the directory; None: it was not asked."""
+VerifiedAdmins = frozenset[str] | None
+"""IDs of other administrators who can log in according to the directory; None: it was not asked, or
+did not answer.
+"""
 
 
 @asynccontextmanager
-async def guard_last_admin(context: AppContext, username: str) -> AsyncIterator[Able]:
+async def guard_last_admin(context: AppContext, username: str) -> AsyncIterator[VerifiedAdmins]:
     """Guard an action that may remove an administrator. Raises LastAdmin unless another is left.
 
-    Does nothing for users who are not administrators. Not reentrant.
+    Yields the value for `require_other_admin`, which an action on the database calls in its own
+    transaction. Does nothing for users who are not administrators. Not reentrant.
     """
     async with context.admin_changes:
         async with context.db.session() as db:
             user = await lookup.load_user(db, username)
-        able: Able = None
+        verified: VerifiedAdmins = None
         if user is not None and is_active_admin(user):
-            able = await _find_able_admin(context, user)
+            verified = await _verify_other_admin(context, user)
             async with context.db.session() as db:
-                await check(db, user, able)
-        yield able
+                await require_other_admin(db, user, verified)
+        yield verified
 
 
 def is_active_admin(user: User) -> bool:
@@ -71,12 +74,14 @@ async def lock_admins(db: AsyncSession) -> None:
         await db.flush()
 
 
-async def check(db: AsyncSession, user: User, able: Able) -> None:
-    """Raise LastAdmin if the user is an administrator and no other is left."""
+async def require_other_admin(db: AsyncSession, user: User, verified: VerifiedAdmins) -> None:
+    """Raise LastAdmin if the user is an administrator and no other is left in the database; unless
+    `verified` is None, only those in it count.
+    """
     if not is_active_admin(user):
         return
     others = {other.id for other in await _list_other_admins(db, user)}
-    if not (others if able is None else others & able):
+    if not (others if verified is None else others & verified):
         raise errors.LastAdmin(NONE_LEFT)
 
 
@@ -92,13 +97,13 @@ async def _list_other_admins(db: AsyncSession, user: User) -> list[User]:
     return list((await db.scalars(newest)).all())
 
 
-async def _find_able_admin(context: AppContext, user: User) -> Able:
+async def _verify_other_admin(context: AppContext, user: User) -> VerifiedAdmins:
     """Return another administrator who can log in according to the directory.
 
     Those who logged in last are looked up first. Returns None while the directory does not answer:
     then the portal's own data counts.
     """
-    if not context.directory.finds:
+    if not context.directory.can_look_up_users:
         return None
     async with context.db.session() as db:
         others = await _list_other_admins(db, user)
@@ -138,7 +143,7 @@ async def grant(context: AppContext, username: str, role: Role | None, by: Actor
     await ensure(context, username)
     if role is not None:
         await _refresh_if_not_admitted(context, username)
-    async with guard_last_admin(context, username) as able, context.db.session() as db:
+    async with guard_last_admin(context, username) as verified, context.db.session() as db:
         await lock_admins(db)
         user = await load_row(db, username)
         if role is not None and not roles.is_admitted(user):
@@ -147,7 +152,7 @@ async def grant(context: AppContext, username: str, role: Role | None, by: Actor
         role_then = roles.choose_higher(user.directory_role, role)
         if before is Role.ADMIN and role_then is not Role.ADMIN:
             refuse_oneself(by, username, "remove your own administrator role")
-            await check(db, user, able)
+            await require_other_admin(db, user, verified)
         now = utcnow() if role is not None else None
         user.granted_role, user.granted_at = role, now
         user.granted_by = by.name if role is not None else None
@@ -163,7 +168,7 @@ async def _refresh_if_not_admitted(context: AppContext, username: str) -> None:
     """Refresh the groups of a user who is not admitted: they may have been added to one."""
     async with context.db.session() as db:
         admitted = roles.is_admitted(await load_row(db, username))
-    if not admitted and context.directory.finds:
+    if not admitted and context.directory.can_look_up_users:
         await lookup.refresh_after_group_change(context, username)
 
 
@@ -177,7 +182,7 @@ async def add_manager(context: AppContext, group: str, username: str, by: Actor)
     Raises NotFound.
     """
     await ensure(context, username)
-    if context.directory.finds and await context.directory.group(group) is None:
+    if context.directory.can_look_up_users and await context.directory.group(group) is None:
         raise errors.NotFound(f"There is no group {group[:64]} in the directory.")
     async with context.db.session() as db:
         user = await load_row(db, username)

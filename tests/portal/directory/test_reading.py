@@ -171,7 +171,7 @@ async def test_dn_template_disables_lookups(open_here: OpenHere) -> None:
         ldap_write_dn=None,
         ldap_write_password_file=None,
     )
-    assert not alone.finds
+    assert not alone.can_look_up_users
     for question in (alone.page(), alone.find("alice"), alone.members("x"), alone.lock("alice")):
         with pytest.raises(DirectoryReadOnly):
             await question

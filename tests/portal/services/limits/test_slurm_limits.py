@@ -163,7 +163,7 @@ async def test_slurms_users_who_were_never_here_have_the_default_but_not_its_own
 class Silent:
     """A directory that does not answer."""
 
-    finds = True
+    can_look_up_users = True
 
     async def members(self, _name: str) -> frozenset[str]:
         raise DirectoryUnavailable("away")
