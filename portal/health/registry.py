@@ -197,7 +197,7 @@ CHECKS = (
     HealthCheck("nginx", nginx.check_nginx, Component.NGINX),
     HealthCheck("certificate expiry", nginx.check_certificates, Component.NGINX),
     HealthCheck("certificate", certificates.check_hosts),
-    HealthCheck("certificate in", certificates.check_files),
+    HealthCheck("certificate file", certificates.check_files),
     HealthCheck("origins", nginx.check_origins, Component.ORIGINS, every_s=60.0),
     HealthCheck("certificate authority for nodes", nginx.check_node_ca, Component.NGINX),
     HealthCheck(

@@ -62,17 +62,18 @@ def check_files(context: AppContext) -> list[CheckResult]:
 
 def check_file(setting: str, file: Path) -> CheckResult:
     """Check one file. One that this account cannot read is not a problem."""
+    name = f"({setting})"
     suggestion = "Check certificate_file and certificate_key_file."
     try:
         certificate = x509.load_pem_x509_certificate(file.read_bytes())
     except FileNotFoundError:
-        return failing(f"{file} does not exist", suggestion, name=setting)
+        return failing(f"{file} does not exist", suggestion, name=name)
     except PermissionError:
-        return CheckResult(setting)
+        return CheckResult(name)
     except (OSError, ValueError) as error:
-        return failing(f"{file} can't be read: {error}", suggestion, name=setting)
+        return failing(f"{file} can't be read: {error}", suggestion, name=name)
     expired = judge_expiry(certificate.not_valid_after_utc, f"{setting} {file}")
-    return replace(expired or CheckResult(), name=setting)
+    return replace(expired or CheckResult(), name=name)
 
 
 def advise(problem: str) -> str:

@@ -189,6 +189,7 @@ def judge_report(settings: Settings, name: str, report: NodeReport) -> list[Chec
 def _interpret(settings: Settings, seen: Mapping[str, Any]) -> Iterator[CheckResult]:
     node = str(seen["node"])[:80]
     old = None
+    # `edition` is a hash of the sources of the package `spawner`, here and on the node.
     if seen["edition"] != hash_package():
         old = (
             f"{node} has a different version of the node programs in {settings.runtime_dir} "
