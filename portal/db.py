@@ -58,8 +58,10 @@ LOCK_CLASS = 0x706F7275
 
 
 class AdvisoryLock(IntEnum):
+    """PostgreSQL's advisory locks that are held for one transaction, by what they serialize."""
+
     LOGIN_ATTEMPTS = 1
-    RETENTION_MARK = 2
+    AUDIT_RETENTION = 2
     DEVICE_LOGINS = 3
 
 

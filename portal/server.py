@@ -18,8 +18,9 @@ log = logging.getLogger(__name__)
 # For requests in progress at shutdown. Together with the next portal's start it is shorter than
 # nginx's timeout for the gate: a new request waits for both.
 GRACE_S = 10
-# Longer than our programs keep an idle connection to the portal: the side that closes first may do
-# so while a request is on its way. nginx keeps none (deploy/templates/nginx.conf).
+# Clients have to close idle connections before this server does: a request may be on its way over a
+# connection that the server closes, and is then lost. So this is longer than the portal's other
+# programs keep a connection; nginx keeps none (deploy/templates/nginx.conf).
 KEEP_ALIVE_S = 75
 TURNS = 20  # of the event loop, until an accepted connection has its protocol
 PAUSE_S = 0.01
@@ -62,9 +63,11 @@ class PortalServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting connections, and answer on the accepted ones: a request follows on each.
+        """Stop accepting connections, then wait until a request has arrived on each accepted one,
+        for GRACE_S at most.
 
-        uvicorn itself would close them unread.
+        A client that has just connected is about to send its request; uvicorn itself would close
+        the connection without reading it.
         """
         log.info("the portal takes no more connections")
         systemd.notify("STOPPING=1")

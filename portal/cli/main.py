@@ -59,7 +59,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve until stopped."""
-    # Imported where they are used: the routes are a quarter of each other command's start.
+    # Imported here: at the top, the routes would be a quarter of every other command's start time.
     from portal.app import create_app  # noqa: PLC0415
     from portal.server import PortalServer, server_config  # noqa: PLC0415
 

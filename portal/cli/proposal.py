@@ -228,11 +228,11 @@ def _propose_defaults(slurm: SlurmFound) -> Iterator[Part]:
         yield ProposedSetting(
             "default_gpu_partition", name, "the one with the most GPU nodes, and only GPU nodes"
         )
-    quiet = without[0] if without else default
-    if quiet:
+    service = without[0] if without else default
+    if service:
         why = "no GPU there" if without else "Slurm's default: all others have GPUs too"
         yield ProposedSetting(
-            "service_partition", quiet.name, f"for TensorBoards of ended jobs; {why}"
+            "service_partition", service.name, f"for TensorBoards of ended jobs; {why}"
         )
     chosen = [part for part in (default, *with_gpus[:1]) if part]
     longest = [part.max_time_minutes for part in chosen if part.max_time_minutes]
@@ -317,12 +317,12 @@ def _propose_presets(slurm: SlurmFound) -> Iterator[list[str]]:
         for kind in node.gpus:
             seen.setdefault(kind, node)
     for kind, node in sorted(seen.items()):
-        share = node.gpus[kind]
-        cpus, memory = max(1, node.cpus // share), max(1, node.memory_mb // 1024 // share)
+        count = node.gpus[kind]
+        cpus, memory = max(1, node.cpus // count), max(1, node.memory_mb // 1024 // count)
         resources = f"gpus = 1, cpus = {cpus}, memory_gb = {memory}"
         if kind != "gpu":
             resources += f", gpu_type = {to_toml(kind)}"
-        why = f"from {node.name}: {node.cpus} CPUs, {node.memory_mb // 1024} GB, {share} of these"
+        why = f"from {node.name}: {node.cpus} CPUs, {node.memory_mb // 1024} GB, {count} of these"
         yield [
             *_wrap_comment(why),
             "[[presets]]",

@@ -227,7 +227,7 @@ class Settings(
         return self
 
     @model_validator(mode="after")
-    def _numbers_are_not_the_systems(self) -> Self:
+    def _ldap_uid_range_is_not_below_min_uid(self) -> Self:
         if self.ldap_write_dn and self.ldap_uid_range[0] < self.min_uid:
             raise ValueError(f"ldap_uid_range\tmust not begin below min_uid, {self.min_uid}")
         return self

@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError
 
 DRIVERS = {"sqlite+aiosqlite": "aiosqlite", "postgresql+psycopg": "psycopg"}
 DATABASES = "sqlite+aiosqlite:////FILE or postgresql+psycopg://HOST/NAME"
-HOME_PLACES = frozenset({"username", "uid", "gid", "home"})
+HOME_PLACEHOLDERS = frozenset({"username", "uid", "gid", "home"})
 
 
 def _check_absolute(value: Path) -> Path:
@@ -31,8 +31,8 @@ def _check_home_command(value: list[str]) -> list[str]:
         except ValueError as error:
             raise ValueError(f"has unpaired braces: {argument[:200]}") from error
         for _, field, form, conversion in parsed:
-            if field is not None and (field not in HOME_PLACES or form or conversion):
-                known = ", ".join(f"{{{name}}}" for name in sorted(HOME_PLACES))
+            if field is not None and (field not in HOME_PLACEHOLDERS or form or conversion):
+                known = ", ".join(f"{{{name}}}" for name in sorted(HOME_PLACEHOLDERS))
                 raise ValueError(f"can only fill in {known}")
     return value
 

@@ -22,9 +22,15 @@ LEADS = "portal leads at "
 AT_WORK = "portal at work "
 ANSWER_S = 5.0
 
-# If the network is cut silently, the leader gives up before the server lets another portal lead.
-GIVES_UP = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
-LETS_GO = (
+# If the network is cut silently, the leader notices it within about 11 seconds. PostgreSQL notices
+# it later, within about 30 seconds; only then does it release the lock to another portal.
+CLIENT_KEEPALIVES = {
+    "keepalives": 1,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
+SERVER_KEEPALIVES = (
     "SET tcp_keepalives_idle = 15",
     "SET tcp_keepalives_interval = 5",
     "SET tcp_keepalives_count = 3",
@@ -86,7 +92,7 @@ class LeaderLock:
         """
         if self._holding is None:
             self._holding = await self._connect(f"{LEADS}{self.address}")
-            for setting in LETS_GO:
+            for setting in SERVER_KEEPALIVES:
                 await self._holding.execute(setting)
         numbers = {"class": CLASS, "object": OBJECT}
         result = await self._holding.execute(_TAKE if wait else _TRY, numbers)
@@ -146,7 +152,7 @@ class LeaderLock:
 
     async def _connect(self, name: str) -> psycopg.AsyncConnection[Any]:
         # PostgreSQL truncates a name to 63 bytes.
-        where = {"connect_timeout": int(ANSWER_S), **self._where, **GIVES_UP}
+        where = {"connect_timeout": int(ANSWER_S), **self._where, **CLIENT_KEEPALIVES}
         return await psycopg.AsyncConnection.connect(
             **where, application_name=name[:63], autocommit=True
         )

@@ -62,7 +62,7 @@ class AuditKeeping:
 
     async def _set_mark(self, until: datetime | None) -> None:
         async with self.database.session() as db:
-            await take_advisory_lock(db, AdvisoryLock.RETENTION_MARK)
+            await take_advisory_lock(db, AdvisoryLock.AUDIT_RETENTION)
             await db.execute(delete(Mark).where(Mark.name == MARK))
             if until is not None:
                 db.add(Mark(name=MARK, at=until))

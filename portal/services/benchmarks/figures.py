@@ -25,7 +25,7 @@ MAX_AGE = timedelta(days=365)
 MAX_COUNTED = 1000  # newest runs
 MAX_OF_ONE = 50  # runs of one user, of one template on the same hardware
 MAX_OF_A_RUN = 280  # figures per run: there are 272 between 16 GPUs of a node and its processor
-MAX_SORTS = 2000
+MAX_KINDS = 2000  # kinds of figures in an answer
 ENOUGH_USERS = 3  # users: none of them can move a median alone
 
 _Samples = list[tuple[Any, Mapping[str, Any]]]
@@ -133,7 +133,7 @@ def _select_kinds(samples_by_kind: Iterable[_Samples]) -> list[_Samples]:
             turn = alone[user_id]
         ranked.append((-min(len(users), ENOUGH_USERS), turn, samples))
     ranked.sort(key=itemgetter(0, 1))
-    return [samples for _, _, samples in ranked[:MAX_SORTS]]
+    return [samples for _, _, samples in ranked[:MAX_KINDS]]
 
 
 def _to_cluster_figure(samples: _Samples) -> ClusterFigure:

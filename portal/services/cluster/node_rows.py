@@ -20,8 +20,8 @@ from portal.services.cluster.gpus import GpuAllocation, list_allocations
 from portal.services.cluster.snapshot import ClusterSnapshot
 from spawner.slurm.model import ClusterInfo, JobInfo, NodeInfo
 
-HIDDEN_USER = ""
-"""A username that no user has, for the view without any jobs of the caller's own."""
+NO_USER = ""
+"""A username that no user has: with it, all jobs count as those of other users."""
 NO_GPU = "-"
 """Selects nodes without GPUs. No GPU type of Slurm has this name."""
 
@@ -147,7 +147,7 @@ def _to_row(node: NodeInfo, jobs: tuple[JobInfo, ...], before: NodeRow | None) -
         jobs=jobs,
         condition=get_condition(node.state),
         takes_work=usable,
-        gpus=tuple(list_allocations(node, jobs, HIDDEN_USER)),
+        gpus=tuple(list_allocations(node, jobs, NO_USER)),
         cpus_free=max(0, node.cpus - node.cpus_allocated) if usable else 0,
         memory_free_mb=max(0, node.memory_mb - node.memory_allocated_mb) if usable else 0,
         name_key=_natural(node.name),

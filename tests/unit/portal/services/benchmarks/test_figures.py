@@ -167,7 +167,7 @@ def test_only_what_is_alike_is_put_together() -> None:
 
 def test_many_results_of_one_user_displace_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Results under ever new parameters of one user leave other users' results in place."""
-    monkeypatch.setattr(figures, "MAX_SORTS", 4)
+    monkeypatch.setattr(figures, "MAX_KINDS", 4)
     forged = [Run(1, "mallory", size=1000 + n) for n in range(50)]
     honest = [Run(2, "alice", size=8), Run(3, "bob", size=8), Run(4, "carol", size=16)]
     found = aggregate_figures([*forged, *honest])
