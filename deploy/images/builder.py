@@ -129,10 +129,10 @@ class Build:
         try:
             self._run_pip(step, step.lock)
         except BuildError as error:
-            if step.fallback_lock is None or _ABSENT not in str(error):
+            if step.otherwise is None or _ABSENT not in str(error):
                 raise
             self.log_progress("some packages are not available here; installing their substitutes")
-            self._run_pip(step, step.fallback_lock)
+            self._run_pip(step, step.otherwise)
 
     def _run_pip(self, step: PipStep, lock: str) -> None:
         settings = host_pip_settings()

@@ -37,15 +37,14 @@ class DefinitionError(Exception):
 
 @dataclass(frozen=True)
 class PipStep:
-    """One run of pip. `lock` and `fallback_lock` are the texts of requirements files with hashes.
+    """One run of pip. `lock` and `otherwise` are the texts of requirements files with hashes.
 
-    `fallback_lock`, the field `otherwise` of the definition's file, is used on machines whose
-    package sources lack something that `lock` names.
+    `otherwise` is used on machines whose package sources lack something that `lock` names.
     """
 
     python: str
     lock: str
-    fallback_lock: str | None = None
+    otherwise: str | None = None
     options: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
@@ -127,13 +126,11 @@ def _parse_pip_step(path: Path, step: object) -> PipStep:
         raise DefinitionError(f"{path}: pip: must be tables")
     if unknown := sorted(step.keys() - _PIP_FIELDS):
         raise DefinitionError(f"{path}: pip.{unknown[0]}: unknown field")
-    has_fallback = "otherwise" in step
+    otherwise = "otherwise" in step
     return PipStep(
         python=_parse_text(path, "pip.python", step.get("python")),
         lock=_read_lock(path, "pip.lock", step.get("lock")),
-        fallback_lock=_read_lock(path, "pip.otherwise", step["otherwise"])
-        if has_fallback
-        else None,
+        otherwise=_read_lock(path, "pip.otherwise", step["otherwise"]) if otherwise else None,
         options=_parse_texts(path, "pip.options", step.get("options", [])),
         env=_parse_pairs(path, "pip.env", step.get("env", {})),
     )
