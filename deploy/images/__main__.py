@@ -49,9 +49,11 @@ def build(definitions: Sequence[Definition], out: Path, jobs: int) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m deploy.images", description=__doc__)
     parser.add_argument("command", choices=["build", "list"])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: as --all")
     parser.add_argument(
-        "--all", action="store_true", help="all definitions, regardless of the names given"
+        "--all",
+        action="store_true",
+        help="regardless of the names given, all but those that are built only by name",
     )
     parser.add_argument("--out", type=Path, required=True, help="the folder of images")
     parser.add_argument("--definitions", type=Path, default=DEFINITIONS)
@@ -59,8 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--jobs", type=int, default=_JOBS, help="number of images to build at the same time"
     )
     args = parser.parse_args(arguments)
+    names = [] if args.all else args.names
     try:
-        definitions = load(args.definitions, [] if args.all else args.names)
+        definitions = load(args.definitions, names)
     except DefinitionError as error:
         print(error, file=sys.stderr)
         return 2
@@ -76,7 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing := [program for program in _NEEDED if shutil.which(program) is None]:
         print(f"not installed, but needed to build images: {' '.join(missing)}", file=sys.stderr)
         return 1
-    failed = build(definitions, out, args.jobs)
+    wanted = [each for each in definitions if names or not each.only_by_name]
+    failed = build(wanted, out, args.jobs)
     print("\n".join(failed), file=sys.stderr, end="\n" if failed else "")
     return 1 if failed else 0
 

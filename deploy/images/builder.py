@@ -88,6 +88,8 @@ class Build:
                 self._install_pip_step(step)
             for program in self.definition.programs:
                 self._run_program(program)
+            for target, text in self.definition.files.items():
+                _write_file(self._place(target), text)
             for python in dict.fromkeys(step.python for step in self.definition.pip):
                 self.log_progress(f"compiling Python packages of {python}")
                 environments = [step.env for step in self.definition.pip if step.python == python]
@@ -95,7 +97,7 @@ class Build:
                     [python, "-c", _COMPILE], {k: v for env in environments for k, v in env.items()}
                 )
             for link, target in self.definition.links.items():
-                (self.rootfs / link.lstrip("/")).symlink_to(target)
+                self._place(link).symlink_to(target)
             self._remove_traces()
             self.log_progress("packing")
             image = self._pack() if self.fuse else self.rootfs
@@ -164,6 +166,15 @@ class Build:
         apart = ["--no-privs", "--writable", "--no-mount", "home,cwd,tmp", "--pwd", "/"]
         command = ["apptainer", "-q", "exec", *apart, *bound, str(self.rootfs), *argv]
         self._run(command, settings)
+
+    def _place(self, path: str) -> Path:
+        """Return where a path of the image is now, in a folder that exists. Raises BuildError."""
+        place = self.rootfs / path.lstrip("/")
+        # an absolute link in the image, such as /var/run, would lead to this machine's folder
+        if not place.parent.resolve().is_relative_to(self.rootfs.resolve()):
+            raise BuildError(f"{path} is not in the image: name it without links")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
 
     def _remove_traces(self) -> None:
         """Remove all traces of this machine: mirrors, name servers, caches and logs."""
@@ -247,6 +258,12 @@ def _mount_points(rootfs: Path, binds: Sequence[str]) -> Iterator[None]:
     finally:
         for path in reversed(created):
             _remove(path)
+
+
+def _write_file(place: Path, text: str) -> None:
+    """Write a file for all users; a program is recognized by its first line."""
+    place.write_text(text, encoding="utf-8")
+    place.chmod(0o755 if text.startswith("#!") else 0o644)
 
 
 def fuse_works() -> bool:

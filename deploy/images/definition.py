@@ -25,8 +25,10 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "packages": list,
     "pip": (dict, list),
     "programs": list,
+    "files": dict,
     "links": dict,
     "check": dict,
+    "only_by_name": bool,
 }
 _PIP_FIELDS = frozenset({"python", "lock", "otherwise", "options", "env"})
 
@@ -53,8 +55,9 @@ class PipStep:
 class Definition:
     """One image.
 
-    `programs` are the texts of Python programs to run in it after pip; `links` maps the path of
-    each symbolic link to its target.
+    `programs` are the texts of Python programs to run in it after pip; `files` maps the path of
+    each additional file to its text, and `links` that of each symbolic link to its target. An image
+    that is built `only_by_name` isn't among "all".
     """
 
     name: str
@@ -65,13 +68,17 @@ class Definition:
     links: Mapping[str, str] = field(default_factory=dict)
     check: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    only_by_name: bool = False
 
     @property
     def hash(self) -> str:
         """Twelve hex digits that change with everything that goes into the image."""
         parts = {**asdict(self), "recipe": RECIPE}
-        if not self.programs:  # images that were built before the field existed keep their names
-            del parts["programs"]
+        del parts["only_by_name"]
+        for name in ("programs", "files"):
+            if not parts[name]:  # images that were built before the field existed keep their names
+                del parts[name]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
@@ -116,8 +123,13 @@ def read(path: Path) -> Definition:
             _read_beside(path, "programs", name)
             for name in _parse_texts(path, "programs", fields.get("programs", []))
         ),
+        files={
+            target: _read_beside(path, f"files.{target}", name)
+            for target, name in _parse_pairs(path, "files", fields.get("files", {})).items()
+        },
         links=_parse_pairs(path, "links", fields.get("links", {})),
         check=_parse_texts(path, "check.command", fields.get("check", {}).get("command", [])),
+        only_by_name=fields.get("only_by_name", False),
     )
 
 

@@ -160,6 +160,37 @@ def test_links_are_made_in_the_image(tmp_path: Path) -> None:
     assert seen == ["libnew.so.4"]
 
 
+def test_files_are_written_to_the_image(tmp_path: Path) -> None:
+    files = {"/usr/local/bin/start": "#!/bin/sh\n", "/srv/pages/index.html": "<html>"}
+    build = FakeBuild(
+        Definition("mine", "Mine", ("bookworm",), (), files=files), tmp_path, Programs()
+    )
+    build.fuse = False
+    build.run()
+    image = tmp_path / build.definition.file_name
+    found = [image / path.lstrip("/") for path in files]
+    assert [path.read_text() for path in found] == list(files.values())
+    assert [path.stat().st_mode & 0o777 for path in found] == [0o755, 0o644]
+
+
+def test_a_file_does_not_leave_the_image_through_a_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+
+    class LinkBuild(FakeBuild):
+        """A build whose Debian has a link to a folder of the machine, as /var/run is one."""
+
+        def _install_debian(self) -> None:
+            super()._install_debian()
+            (self.rootfs / "var/run").symlink_to(outside)
+
+    for where in ("/var/run/file", "/../../file"):
+        definition = Definition("mine", "Mine", ("bookworm",), (), files={where: "x"})
+        with pytest.raises(BuildError, match=f"{where} is not in the image"):
+            LinkBuild(definition, tmp_path, Programs()).run()
+    assert list(outside.iterdir()) == []
+
+
 class ProgramBuild(FakeBuild):
     """A build that records the programs it ran, and their order."""
 

@@ -92,6 +92,9 @@ def test_a_comment_changes_no_hash(tmp_path: Path) -> None:
         ('lock = "mine.lock"', 'lock = "mine.lock"\nenv = {A = 1}', "pip.env.A"),
         ('lock = "mine.lock"', 'lock = "mine.lock"\noption = []', "pip.option"),
         ("[check]", "[links]\na = 1\n[check]", "links.a"),
+        ("[check]", "[files]\na = 1\n[check]", "files.a"),
+        ("[check]", '[files]\n"/a" = "missing"\n[check]', "files./a"),
+        ('title = "Mine"', "only_by_name = 1", "only_by_name"),
         ('title = "Mine"', 'titel = "Mine"', "titel"),
         ('["true"]', '"true"', "check.command"),
     ],
@@ -138,3 +141,19 @@ def test_hash_follows_programs_and_stays_without(tmp_path: Path) -> None:
     assert read(put(tmp_path, program + TOML)).hash != without.hash
     (tmp_path / "extra.py").write_text("print(2)")
     assert read(put(tmp_path, "programs = []\n" + TOML)).hash == without.hash
+
+
+def test_hash_follows_files_and_stays_without(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("one")
+    without = read(put(tmp_path))
+    toml = TOML + '[files]\n"/srv/page.html" = "page.html"\n'
+    first = read(put(tmp_path, toml))
+    assert first.files == {"/srv/page.html": "one"}
+    (tmp_path / "page.html").write_text("two")
+    assert len({without.hash, first.hash, read(put(tmp_path, toml)).hash}) == 3
+    assert read(put(tmp_path, TOML + "[files]\n")).hash == without.hash
+
+
+def test_hash_stays_if_an_image_is_only_built_by_name(tmp_path: Path) -> None:
+    alone = read(put(tmp_path, "only_by_name = true\n" + TOML))
+    assert (alone.only_by_name, alone.hash) == (True, read(put(tmp_path)).hash)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from deploy.images import __main__ as command
 from deploy.images.__main__ import main
-from deploy.images.definition import read
-from tests.unit.deploy.images.samples import put
+from deploy.images.definition import Definition, read
+from tests.unit.deploy.images.samples import TOML, put
 
 
 def test_a_missing_program_is_named(
@@ -32,3 +34,26 @@ def test_list_shows_which_images_are_built(
     (tmp_path / read(tmp_path / "mine.toml").file_name).write_text("")
     main(arguments)
     assert capsys.readouterr().out.startswith("mine\tbuilt\t")
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [([], ["mine"]), (["large"], ["large"]), (["large", "--all"], ["mine"])],
+)
+def test_some_images_are_built_only_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], expected: list[str]
+) -> None:
+    put(tmp_path, "only_by_name = true\n" + TOML).rename(tmp_path / "large.toml")
+    put(tmp_path)
+    built: list[str] = []
+
+    def record(definitions: Sequence[Definition], out: Path, jobs: int) -> list[str]:
+        built.extend(definition.name for definition in definitions)
+        return []
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(command, "_NEEDED", ())
+    monkeypatch.setattr(command, "build", record)
+    where = ["--definitions", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert main(["build", *names, *where]) == 0
+    assert built == expected
