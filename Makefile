@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 export PORTAL_TEST_SKIPS ?= fail
 
 .PHONY: help demo up down status credentials state prepare prepare-checks prepare-docs prepare-npm \
-	prepare-unit prepare-parts prepare-tests images test lint lint-python lint-pages lint-quick \
+	prepare-unit prepare-parts prepare-tests images image-desktop test lint lint-python lint-pages lint-quick \
 	test-unit test-portal test-portal-postgresql test-cluster test-slurm test-browser test-install \
 	test-compose test-vm test-more test-faults \
 	test-all test-frontend bench load api lock clean python wheel screenshots pictures docs dev hooks
@@ -77,6 +77,9 @@ prepare-tests: python   # for tests with every framework
 
 images: prepare  ## the images of every framework
 	@$(PYTHON) -m deploy.images build --all --out $(STATE)/images
+
+image-desktop: prepare  ## the image of the remote desktop, which `make images` leaves out
+	@$(PYTHON) -m deploy.images build desktop --out $(STATE)/images
 
 # Minimal Debian installations have no python3; it installs everything else.
 python:

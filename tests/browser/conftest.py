@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -35,6 +36,22 @@ def context(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Brows
         for number, page in enumerate(context.pages):
             page.screenshot(path=Path(pictures) / f"{request.node.name}-{number}.png")
     context.close()
+
+
+@pytest.fixture
+def asked(context: BrowserContext) -> set[str]:
+    """The hosts that this browser has asked, also by websockets."""
+    hosts: set[str] = set()
+
+    def add(url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme in {"http", "https", "ws", "wss"}:
+            hosts.add(parts.hostname or "")
+
+    context.on("response", lambda response: add(response.url))
+    context.on("requestfailed", lambda request: add(request.url))
+    context.on("page", lambda page: page.on("websocket", lambda websocket: add(websocket.url)))
+    return hosts
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 """The fixtures of tests/browser, for tests that take too long to run with them each time."""
 
-from tests.browser.conftest import api, chromium, context, log_in, logged_in
+from tests.browser.conftest import api, asked, chromium, context, log_in, logged_in
 
-__all__ = ["api", "chromium", "context", "log_in", "logged_in"]
+__all__ = ["api", "asked", "chromium", "context", "log_in", "logged_in"]

@@ -36,22 +36,6 @@ def session(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[di
     api.end(made["id"])
 
 
-@pytest.fixture
-def asked(context: BrowserContext) -> set[str]:
-    """The hosts that this browser has asked, also by websockets."""
-    hosts: set[str] = set()
-
-    def add(url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme in {"http", "https", "ws", "wss"}:
-            hosts.add(parts.hostname or "")
-
-    context.on("response", lambda response: add(response.url))
-    context.on("requestfailed", lambda request: add(request.url))
-    context.on("page", lambda page: page.on("websocket", lambda websocket: add(websocket.url)))
-    return hosts
-
-
 def test_a_file_is_edited_and_run_without_other_hosts(
     portal: Live, context: BrowserContext, asked: set[str], session: dict[str, Any]
 ) -> None:

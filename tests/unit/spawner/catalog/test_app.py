@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 import yaml
 
+from deploy.images.definition import read
 from spawner.catalog.app import (
     App,
     explain_missing_program,
@@ -46,9 +47,23 @@ def problem(folder: Path, name: str = "mine", **changes: Any) -> str:
 def test_the_shipped_apps_load_and_are_offered_in_python(python3: Environment) -> None:
     apps = {path.stem: load_app(path) for path in (SHIPPED / "apps").glob("*.yaml")}
     assert {"own", "marimo", "streamlit", "gradio", "mlflow", "vscode"} <= apps.keys()
-    assert all(app.is_offered_in(python3) for app in apps.values())
+    elsewhere = {name for name, app in apps.items() if not app.is_offered_in(python3)}
+    assert elsewhere == {"desktop"}
     old = replace(python3, version="3.9")
     assert {name for name, app in apps.items() if app.is_offered_in(old)} == {"own", "vscode"}
+
+
+def test_the_desktop_has_a_network_of_its_own_and_is_offered_in_its_environment(
+    tmp_path: Path,
+) -> None:
+    """Its X server listens on an abstract socket, which every user of a shared network reaches."""
+    environments = Catalog.load(image_dir=tmp_path).environments
+    app = load_app(SHIPPED / "apps/desktop.yaml")
+    assert [name for name, each in environments.items() if app.is_offered_in(each)] == ["desktop"]
+    assert (app.listens, app.path, app.input) == ("port", "stripped", None)
+    definition = read(SHIPPED / "images/desktop.toml")
+    assert definition.only_by_name
+    assert f"/usr/local/bin/{app.command[0]}" in definition.files
 
 
 def test_an_app_has_its_fields_and_defaults(tmp_path: Path) -> None:
