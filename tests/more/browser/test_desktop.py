@@ -101,8 +101,8 @@ def test_a_desktop_is_used_in_the_browser_and_no_other_user_reaches_it(
     the_desktop_is_drawn(desktop.page, (1280, 900))
     a_terminal_writes_a_file(portal, desktop.page)
     it_follows_the_size_of_the_window(portal, desktop.page)
-    the_clipboard_reaches_it(portal, desktop.page)
     keep_picture(desktop.page)
+    the_clipboard_reaches_it(portal, desktop.page)
     assert asked == {urlsplit(desktop.page.url).hostname}
     refuse_other_users(portal, chromium, log_in, desktop)
     no_other_user_reaches_a_socket(portal, desktop)

@@ -22,8 +22,8 @@ from typing import NoReturn
 
 PAGES = "/usr/local/share/portal-desktop"
 PROGRAMS = ("xfsettingsd", "xfwm4", "xfce4-panel", "xfdesktop")
-# Each X server of a node has a lock and, while it starts, a keymap in /tmp, named by its display.
-# No other user can foresee and occupy one of so many.
+# While an X server starts, its keymap is in /tmp, in a file named after the display. No other user
+# can foresee and occupy one of so many names.
 DISPLAYS = range(100, 50000)
 END_S = 3.0
 RESTART_S = 1.0
@@ -48,9 +48,9 @@ class Desktop:
         self.write_cookie()
         self.start_server("the X server", self.command_xvnc)
         self.start_server("D-Bus", self.command_bus)
+        self.servers["the web server"] = subprocess.Popen(self.command_web(), env=self.environ)
         for name in PROGRAMS:
             self.start_program(name)
-        self.servers["the web server"] = subprocess.Popen(self.command_web(), env=self.environ)
         while True:
             self.handle_end(os.wait()[0])
 
@@ -92,7 +92,7 @@ class Desktop:
         command = make_command(ready)
         self.servers[name] = subprocess.Popen(command, env=self.environ, pass_fds=(ready,))
         os.close(ready)
-        with open(report, encoding="ascii") as lines:
+        with os.fdopen(report, encoding="ascii") as lines:
             if not lines.readline():
                 sys.exit(f"portal-desktop: {name} could not be started")
 
@@ -110,7 +110,8 @@ class Desktop:
                 self.start_program(name)
 
     def end(self) -> None:
-        """End the servers; the X server removes its lock."""
+        """End the servers; the runner of the app ends what else is left."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         for server in self.servers.values():
             server.terminate()
         for server in self.servers.values():
