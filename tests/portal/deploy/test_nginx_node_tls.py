@@ -110,7 +110,7 @@ def refused(tls_nginx: TlsNginx) -> None:
     """Check that alice gets the error page, and that the node's server receives no request."""
     status, body = tls_nginx.call(page=True)
     assert status == 502
-    assert b"is not responding" in body
+    assert b"doesn't answer" in body
     status, body = tls_nginx.call()
     assert (status, b"node-unreachable" in body) == (502, True)
     wait_until(lambda: tls_nginx.nginx.node.silent == 2, "both connections end")

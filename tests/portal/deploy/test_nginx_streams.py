@@ -248,7 +248,7 @@ def test_a_node_that_does_not_answer(own_nginx: NginxServer) -> None:
     own_nginx.node.stop()
     answer = own_nginx.ask(HOME, user="alice", headers=dict(PAGE))
     assert answer.status == 502
-    assert b"Your session is not responding" in answer.body
+    assert b"Your session doesn't answer" in answer.body
     answer = own_nginx.ask(f"{HOME}api", user="alice", method="POST", body=b"{}")
     assert answer.status == 502
     assert answer.one("content-type").startswith("application/problem+json")
