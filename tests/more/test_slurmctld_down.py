@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from cluster.client import Client, RequestRefused
 from tests.cluster.test_bad_input import refused
 from tests.live import Live
-from tests.polling import PATIENCE_S
+from tests.polling import until
 
 pytestmark = pytest.mark.anyio
 
@@ -27,18 +26,19 @@ async def test_slurmctld_down(portal: Live) -> None:
                 assert error.problem["type"] == "urn:portal:slurm-unreachable"
         finally:
             portal.start("slurmctld")
-        session = await _once_slurm_answers(bob, "retried")
+        session = await until(
+            lambda: _start_if_slurm_answers(bob, "retried"), "Slurm answers", pause_s=0.5
+        )
         assert (await bob.wait_session(session["id"], "running", "ended"))["state"] == "running"
         mine = portal.exec_as("bob", ["squeue", "-h", "-u", "bob", "-t", "PD,R", "-o", "%A"])
         assert mine.split() == [str(session["job_id"])]
         await bob.stop_session(session["id"])
 
 
-async def _once_slurm_answers(client: Client, name: str) -> Any:
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            try:
-                return await client.start_session(name=name)
-            except RequestRefused as refusal:
-                assert refusal.status == 503
-                await asyncio.sleep(0.5)
+async def _start_if_slurm_answers(client: Client, name: str) -> Any:
+    """Return a new session, or None while Slurm doesn't answer."""
+    try:
+        return await client.start_session(name=name)
+    except RequestRefused as refusal:
+        assert refusal.status == 503
+        return None

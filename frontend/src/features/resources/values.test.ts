@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Cluster, ResolvedResources } from '@/api/types';
+import type { Cluster } from '@/api/types';
 import { cluster as recorded } from '@/testing/answers/cluster';
+import { resolvedResources } from '@/testing/resolvedResources';
 import { hoursToMinutes, minutesToHours, toResources, toValues } from './values';
 
 const cluster: Cluster = {
@@ -8,21 +9,9 @@ const cluster: Cluster = {
   partitions: recorded.partitions.map((each) => ({ ...each, default: each.name === 'gpu' })),
 };
 
-const COMPLETED: ResolvedResources = {
-  partition: null,
-  nodes: 1,
-  gpus: 0,
-  gpu_type: null,
-  cpus: 2,
-  memory_gb: null,
-  time_limit_minutes: 120,
-  account: null,
-  qos: null,
-};
-
 describe('toValues', () => {
   it('keeps explicit fields and completes the others', () => {
-    expect(toValues(COMPLETED, { cpus: 4 }, cluster)).toEqual({
+    expect(toValues(resolvedResources, { cpus: 4 }, cluster)).toEqual({
       partition: 'gpu',
       gpus: 0,
       gpu_type: null,
@@ -33,7 +22,9 @@ describe('toValues', () => {
   });
 
   it('keeps an emptied field empty, and a zero', () => {
-    expect(toValues({ ...COMPLETED, gpus: 2 }, { gpus: 0, cpus: null }, cluster)).toMatchObject({
+    expect(
+      toValues({ ...resolvedResources, gpus: 2 }, { gpus: 0, cpus: null }, cluster),
+    ).toMatchObject({
       gpus: 0,
       cpus: null,
     });
@@ -42,7 +33,7 @@ describe('toValues', () => {
 
 describe('toResources', () => {
   it('asks for no GPU type without a GPU', () => {
-    const values = toValues(COMPLETED, { gpu_type: 'v100' }, cluster);
+    const values = toValues(resolvedResources, { gpu_type: 'v100' }, cluster);
     expect(toResources(values)?.gpu_type).toBeNull();
     expect(toResources({ ...values, gpus: 1 })?.gpu_type).toBe('v100');
   });

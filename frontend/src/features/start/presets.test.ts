@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Environment, Preset, ResolvedResources } from '@/api/types';
 import { toValues } from '@/features/resources/values';
 import { cluster } from '@/testing/answers/cluster';
+import { resolvedResources } from '@/testing/resolvedResources';
 import { type CompletedPreset, firstPreset } from './presets';
 
 const preset = (name: string, resources: Preset['resources']): Preset => ({
@@ -14,22 +15,10 @@ const small = preset('small', { gpus: 0, cpus: 1, memory_gb: 2, time_limit_minut
 const oneGpu = preset('one', { gpus: 1, cpus: 2, memory_gb: 4, time_limit_minutes: 60 });
 const huge = preset('huge', { gpus: 16, cpus: 2, memory_gb: 4, time_limit_minutes: 60 });
 
-const COMPLETED: ResolvedResources = {
-  partition: null,
-  nodes: 1,
-  gpus: 0,
-  gpu_type: null,
-  cpus: 2,
-  memory_gb: null,
-  time_limit_minutes: 120,
-  account: null,
-  qos: null,
-};
-
 /** A preset as the portal completes it. */
 const completed = (preset: Preset, problem?: string): CompletedPreset => ({
   preset,
-  values: toValues({ ...COMPLETED, ...preset.resources } as ResolvedResources, {}, cluster),
+  values: toValues({ ...resolvedResources, ...preset.resources } as ResolvedResources, {}, cluster),
   problem,
 });
 const presets = [
