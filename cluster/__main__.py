@@ -20,7 +20,7 @@ from cluster.status import render_lines, status
 from cluster.up import up
 
 DESCRIPTION = Path(__file__).resolve().parent / "cluster.toml"
-FALLBACKS = ("cgroups", "mknod", "fuse")
+ABILITIES = ("cgroups", "mknod", "fuse")
 ROOT = "root:x:0:0::/root:/bin/bash"
 
 
@@ -32,9 +32,17 @@ def parser() -> argparse.ArgumentParser:
     raising.add_argument("--description", type=Path, default=DESCRIPTION, help="cluster.toml")
     raising.add_argument("--only-slurm", action="store_true", help="without portal, hub and nginx")
     raising.add_argument("--mode", choices=["auto", "veth", "loopback"], default="auto")
-    raising.add_argument("--without", choices=FALLBACKS, action="append", default=[])
     raising.add_argument(
-        "--slurm", type=Path, help="with the Slurm of this folder: make test-slurm"
+        "--without",
+        choices=ABILITIES,
+        action="append",
+        default=[],
+        help="act as if the machine did not allow this",
+    )
+    raising.add_argument(
+        "--slurm",
+        type=Path,
+        help="use the Slurm programs of another Debian release in this folder: make test-slurm",
     )
     ending = commands.add_parser("down", help="end it; nothing is left outside its folder")
     ending.add_argument("--purge", action="store_true", help="remove the folder too")

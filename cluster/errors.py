@@ -1,8 +1,10 @@
 """The tree of errors; each message is meant for a user at a terminal.
 
-ClusterError ├── LayoutError        cluster.toml contradicts itself ├── NothingFreeError   every
-candidate subnet or port is taken ├── CommandError       a program failed └── ControlError       a
-supervisor refused a command, or does not answer
+ClusterError
+├── LayoutError        cluster.toml contradicts itself
+├── NothingFreeError   every candidate subnet or port is taken
+├── CommandError       a program failed
+└── ControlError       a supervisor refused a command, or does not answer
 """
 
 from __future__ import annotations

@@ -89,10 +89,10 @@ class NginxInputs:
     """Everything that nginx.conf depends on.
 
     - `public` is the listener for browsers, `cluster` the one for programs on the nodes.
-    - `portal` and `hub` are host:port on this machine; the gate returns `portal` also for a session
-      that is not running.
+    - `portal` and `hub` are host:port on this machine; the portal's gate (auth_request) returns
+      `portal` also for a session that is not running.
     - `portals` lists all portals if there are several, with the one to try first at the beginning.
-    - `node_ca` holds the portal's authority for TLS on the nodes, if there is one.
+    - `node_ca` is the certificate file of the CA for TLS on the nodes, if there is one.
     - `version` is the version of the nginx that reads the configuration, () if unknown.
     - `trusted_proxies` are trusted to report the client's address.
     - `connections` limits the connections open from one address; 0 means no limit.
@@ -171,11 +171,11 @@ def _to_content(
     settings: Settings,
     origins: ContentOrigins | None,
     listen: ListenOptions,
-    extra_listeners: tuple[NginxListener, NginxListener],
+    main_listeners: tuple[NginxListener, NginxListener],
 ) -> Content | None:
     if origins is None:
         return None
-    public, cluster = extra_listeners
+    public, cluster = main_listeners
     notebooks = _to_content_listener(settings, origins.notebooks, listen, listen.notebooks, public)
     servers = [ContentServer(origins.notebooks, notebooks, True, not origins.apart)]
     if origins.apart:
@@ -233,7 +233,7 @@ def _collide(first: NginxListener, second: NginxListener) -> bool:
 
 
 def _find_node_ca(settings: Settings) -> Path | None:
-    """Return the nodes' authority if nodes use TLS, or did so: older sessions may still need it."""
+    """Return the nodes' CA file if nodes use TLS, or did so: older sessions may still need it."""
     certificates = settings.node_ca_certificate
     return certificates if settings.node_tls or os.access(certificates, os.R_OK) else None
 

@@ -1,8 +1,9 @@
 """The files that an installation needs besides the package, all derived from the settings.
 
 These are systemd units, sudoers, the launcher with its configuration, and the configuration of
-JupyterHub and nginx. `files` and `folders` are pure except for reading this package's own files;
-`put` writes. The command is `portal system-files`.
+JupyterHub and nginx. `files` and `folders` write nothing, but `files` also inspects the programs
+that run as root and nginx's version; `write_files` and `make_folders` write. The command is `portal
+system-files`.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def files(installation: Installation) -> dict[Path, File]:
 def folders(installation: Installation) -> list[tuple[Path, str, int]]:
     """Return each service's own folders, with the owner's name and the mode."""
     accounts, settings = installation.accounts, installation.settings
-    # nginx's account must reach the nodes' authority there, but must not list the folder
+    # nginx's account must reach the nodes' CA certificate there, but must not list the folder
     others_enter = settings.node_tls and settings.node_ca_certificate.parent == settings.state_dir
     result = [
         (settings.state_dir, accounts.portal, 0o711 if others_enter else 0o700),
@@ -196,12 +197,12 @@ def _below_prefix(installation: Installation, file: Path) -> Path:
 
 def list_root_programs(settings: Settings) -> list[str]:
     """Return the programs for home directories that the settings run as root by sudo."""
-    users = []
+    programs = []
     for name in HOME_SETTINGS:
         program, *arguments = getattr(settings, name) or [""]
         if Path(program).name == "sudo":
-            users += [word for word in arguments if not word.startswith("-")][:1]
-    return list(dict.fromkeys(users))
+            programs += [word for word in arguments if not word.startswith("-")][:1]
+    return list(dict.fromkeys(programs))
 
 
 def require_only_root_writes(program: Path) -> None:

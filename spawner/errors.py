@@ -8,15 +8,15 @@
   │   └── JobNotFound          Slurm answered, and does not have this job (any more)
   └── LauncherError
       ├── LauncherUnavailable  sudo refused, the launcher died, or it missed its deadline
-      │   └── NoFilesProgram   the files program is missing, or of another version
+      │   └── NoFilesProgram   files.pyz, beside the launcher, is missing or of another version
       ├── HomeUnavailable      the user's home is missing, full or not writable
       ├── PathRefused          a path that leaves the user's own folder, or goes through a link
       ├── FileProblem          a file operation failed; `code` is the reason
-      └── BadRequest           the launcher understood the request and will not do it
+      └── BadRequest           the request is malformed: an error of the caller
 
-After `Unreachable` and `LauncherUnavailable` the outcome is unknown: the caller keeps the last
-known state and asks again. Every message is a sentence for the user; a program's stderr is kept
-separately, for logs.
+After `Unreachable` and `LauncherUnavailable`, except for `NoFilesProgram`, the outcome is unknown:
+the caller keeps the last known state and asks again. Every message is a sentence for the user; a
+program's stderr is kept separately, for logs.
 """
 
 from __future__ import annotations

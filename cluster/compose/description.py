@@ -19,7 +19,7 @@ from cluster.config.render import Abilities, Cluster
 from cluster.errors import LayoutError
 
 STATE = Path("/srv/cluster")
-TEXT = Path(__file__).resolve().parents[1] / "cluster.toml"
+DESCRIPTION = Path(__file__).resolve().parents[1] / "cluster.toml"
 FILE = "description.json"
 # where nginx listens; independent of the machine's published ports
 FRONT_PORT = 8443
@@ -91,7 +91,7 @@ class Project:
         """The cluster. Nodes are containers, so Slurm confines neither a job's memory nor its
         devices."""
         subnet = f"{self.network}.0/24"
-        text = TEXT.read_text(encoding="utf-8")
+        text = DESCRIPTION.read_text(encoding="utf-8")
         nodes = [dict(node) for node in self.nodes]
         layout = parse_layout(text, node=nodes, subnet=subnet)
         if not layout.gpu_types:  # accounting rejects limits on resources that do not exist
@@ -121,7 +121,9 @@ def load_project(environment: Mapping[str, str]) -> Project:
         urls = [environment[name].rstrip("/") for name in URLS]
         network = environment["NETWORK"]
     except (KeyError, ValueError) as error:
-        raise LayoutError(f"setup's environment lacks or mistypes {error}") from error
+        raise LayoutError(
+            f"a variable in setup's environment is missing or malformed: {error}"
+        ) from error
     for name, url in zip(URLS, urls, strict=True):
         if urlsplit(url).scheme != "https":
             raise LayoutError(f"{name} must begin with https://, not {url!r}")

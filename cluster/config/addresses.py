@@ -105,7 +105,11 @@ class Addresses:
 
     @property
     def package_url(self) -> str | None:
-        """The package index for the nodes. None for a cluster created by an older version."""
+        """The package index for the nodes.
+
+        None in containers, which reach the internet themselves, and for a cluster created by an
+        older version.
+        """
         port = self.ports.get("packages")
         return f"http://{self.head}:{port}/simple" if port else None
 

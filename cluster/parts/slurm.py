@@ -111,7 +111,7 @@ def _start_nodes(handle: ClusterHandle) -> None:
     serving = partial(_succeeds_on_head, handle, ["squeue", "-h"])
     wait_for(serving, "slurmctld", log=paths.log / "slurmctld.log")
     _end_lost_jobs(handle)
-    write(paths.go, "")
+    write(paths.go, "")  # the nodes wait for this file before they start slurmd
     nodes = frozenset(node.name for node in handle.cluster.layout.nodes)
     first_log = paths.log / f"slurmd-{min(nodes)}.log"
     wait_for(lambda: nodes <= _list_nodes_up(handle), "the nodes", log=first_log)

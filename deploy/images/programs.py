@@ -18,7 +18,7 @@ _ISOLATED = ("setpriv", "--pdeathsig", "KILL", "unshare", *_NAMESPACES)
 
 
 class BuildError(Exception):
-    """An image was not built; the message names the step and its log."""
+    """An image was not built; the message gives the reason."""
 
 
 class Programs:

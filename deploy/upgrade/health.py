@@ -18,7 +18,7 @@ PAUSE_S = 1.0
 
 
 def check_health(settings: Settings) -> list[CheckResult]:
-    """Return the results of both checks, as of `portal check`."""
+    """Return the results of the checks of nginx and the hub, which `portal check` also runs."""
 
     async def ask() -> list[CheckResult]:
         async with open_context(settings) as context:

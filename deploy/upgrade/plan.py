@@ -50,7 +50,10 @@ def build_plan(
 
 
 def begin(plan: Plan, store: JournalStore, *, has_settings: bool = False) -> Journal:
-    """Create the nodes' runtime, keep the current files, and record that the upgrade begins."""
+    """Create the nodes' runtime, keep the current files, and record that the upgrade begins.
+
+    `has_settings`: whether the upgrade also replaces the settings file (new_settings.py).
+    """
     link = plan.settings.runtime_dir
     typer.echo(f"Runtime of the nodes beside {link}.")
     made = runtime.prepare(link, runtime.find_python(link))

@@ -1,8 +1,9 @@
 """The steps of an upgrade, and the way back.
 
 Each step may be repeated. Its name is recorded before it begins, so that the next run knows where a
-kill happened. From the switch on, a repeated run goes forward; before it, the run starts again with
-a new backup, because the old version may have served in between.
+kill happened. Once the database has been migrated, and from the switch on, a repeated run goes
+forward; before that, it starts again with a new backup, because the old version may have served in
+between.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class RolledBack(UpgradeRefused):
 
 
 class RollbackFailed(UpgradeIncomplete):
-    """Neither version runs; the next run continues the rollback."""
+    """The rollback did not complete, and possibly no version runs; the next run continues it."""
 
 
 @dataclass
@@ -155,7 +156,7 @@ class Upgrade:
             _report(f"FAILED: {_explain(cause)}")
         _report(f"Rollback to version {self.journal.old_version} in {self.journal.old}.")
         try:
-            kept = self._undo()
+            database_note = self._undo()
         except BaseException as error:
             raise RollbackFailed(
                 f"The rollback failed: {_explain(error)} Remove the cause, then run `portal "
@@ -163,7 +164,8 @@ class Upgrade:
             ) from error
         where = f" in the step “{step}”" if cause is not None else ""
         return RolledBack(
-            f"The upgrade failed{where}, and version {self.journal.old_version} runs again.{kept}"
+            f"The upgrade failed{where}, and version {self.journal.old_version} runs again."
+            f"{database_note}"
         )
 
     def _undo(self) -> str:
@@ -182,18 +184,18 @@ class Upgrade:
         for change in journal.links:
             _point(change.link, change.before)
         services.reload_units()
-        kept = self._restore_database()
+        database_note = self._restore_database()
         # A rollback that was interrupted may have written nginx's unit, and not restarted nginx.
         services.start(restart_nginx=is_resumed or NGINX_UNIT_FILE in written)
         health.wait_until_healthy(self.settings, self.wait_s)
         self._end()
-        return kept
+        return database_note
 
     def _record_rollback(self, **changes: Any) -> None:
         """Record how far the rollback is, unless the disk is full.
 
-        Without the record, a rollback that is killed begins with the step that failed, or doesn't
-        name a backup.
+        If the record is missing and the rollback is killed, the next run starts from the step that
+        failed, or its message does not name the backup made before the rollback.
         """
         self.journal = self.journal.model_copy(update=changes)
         try:

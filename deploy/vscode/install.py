@@ -153,7 +153,9 @@ def _make_readable(folder: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m deploy.vscode.install", description=__doc__)
-    parser.add_argument("link", type=Path, help="the folder to install to")
+    parser.add_argument(
+        "link", type=Path, help="the link to create or update, to the folder installed beside it"
+    )
     parser.add_argument("--node", type=Path, metavar="VIRTUALENV", help="a virtualenv with Node")
     args = parser.parse_args(arguments)
     try:

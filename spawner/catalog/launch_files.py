@@ -50,7 +50,7 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
 **config.json of a job's SSH**, read by `spawner.node.job_ssh CONFIG`, contains
 
   uuid                 this run's id
-  batch_job_id         the job's id: for requests to the portal
+  batch_job_id         the portal's id of the batch job, for requests to the portal
   secret, portal_url, portal_ca, tls, runtime_dir_prefix   as above
 """
 

@@ -16,7 +16,9 @@ MAX_QUOTED_CHARS = 300
 
 
 class PullPhase(StrEnum):
-    """Phase of an import, in this order; a SIF file from a registry skips the middle ones."""
+    """Phase of an import, in this order; a SIF file from a registry skips UNPACKING and
+    PACKING.
+    """
 
     LOOKING = "looking"
     FETCHING = "fetching"

@@ -38,7 +38,8 @@ MAX_LEFT_OUT = 1000
 MAX_HOLES = 16 << 30
 """Bytes of sparse-file holes per archive: they occupy no disk, so creating them costs nothing."""
 SPARSE = 64
-"""A file counts as sparse below this fraction on disk: file systems may also compress."""
+"""A file counts as sparse if less than 1/SPARSE of it is allocated: file systems may also
+compress."""
 LEFT_OUT = "LEFT-OUT.txt"
 BLOCK = 512
 ENTRY_FLAGS = READ_FLAGS | os.O_NOFOLLOW

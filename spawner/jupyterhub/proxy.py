@@ -1,4 +1,7 @@
-"""JupyterHub's proxy, which only stores routes: nginx asks the portal's gate instead."""
+"""JupyterHub's proxy, which only stores routes.
+
+nginx asks the portal's gate where each request goes (auth_request) instead.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,7 @@ from jupyterhub.proxy import Proxy
 
 
 class PortalProxy(Proxy):  # type: ignore[misc]
-    """Placeholder proxy: nginx asks the portal's gate instead.
-
-    Routes are only stored, to satisfy the hub's check of them.
-    """
+    """Placeholder proxy that only stores routes, to satisfy the hub's check of them."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

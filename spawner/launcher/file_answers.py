@@ -113,7 +113,10 @@ class Opened:
 
 @dataclass(frozen=True)
 class DiskSpace:
-    """Space on a root's file system; `quota_text` is the output of the system's `quota` command."""
+    """Space on the file system that a path lies on.
+
+    `quota_text` is the output of the system's `quota` command.
+    """
 
     real_path: str
     writable: bool

@@ -1,7 +1,8 @@
 """The programs in the launcher's folder, as this version of the portal installs them.
 
-The launcher is program.py, unchanged. It becomes files.pyz to handle files: a zip archive of
-spawner/files and of the modules that it imports, which Python runs without unpacking.
+The launcher is program.py, unchanged. To handle files, it replaces itself (exec) with files.pyz: a
+zip archive of spawner/files and of the modules that it imports, which Python runs without
+unpacking.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Node program for SSH in a batch job: `python -I -m spawner.node.job_ssh CONFIG.json`.
 
 Slurm runs it as the user, as a step of the running job, once the owner connects. It accepts
-websockets with a grant of the gate, as a session's server does, and starts one sshd for each. It
+websockets with a grant of the portal's gate, which nginx asks about each request (auth_request),
+as a session's server does, and starts one sshd for each. It
 ends with the job, and after a while without connections. The portal keeps its address in memory
 only: the program reports it again and again. It depends on config.json (described in
 `spawner/catalog/launch_files.py`) and the portal's /node routes.
@@ -44,7 +45,7 @@ log = logging.getLogger("portal")
 
 PATH = r"/user/[^/]+/[0-9]+/ssh"
 REPORT_S = 15.0
-"""Interval between two reports; the portal takes the program for gone after a few."""
+"""Interval between two reports; after a few missed ones, the portal considers the program gone."""
 IDLE_S = 600.0
 """The program ends after this time without a connection."""
 BACKLOG = 128
@@ -168,7 +169,7 @@ class AddressReporter:
         while not stop.is_set():
             status = await asyncio.to_thread(self._report)
             now = self.clock()
-            # the number of all so far: there may be short ones between two reports
+            # opened_count includes connections that began and ended between two reports
             if connections.count or connections.opened_count > opened_count:
                 used, opened_count = now, connections.opened_count
             answered = answered if status is None else now

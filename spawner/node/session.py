@@ -37,7 +37,8 @@ from spawner.node.portal_client import NotWanted, PortalClient, PortalRequestErr
 log = logging.getLogger("portal")
 
 PORT_HOLD_S = 4.0
-"""Time for which nginx may still use the gate's last answer, and a second more."""
+"""Time for which nginx may still use the last answer of the portal's gate (auth_request), and a
+second more."""
 SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
 HUB_PREFIX = "JUPYTERHUB_"
 KERNEL_STARTUP = Path(__file__).parents[1] / "catalog/kernel/startup.py"
@@ -211,7 +212,7 @@ def _import_server() -> ModuleType:
 
 @contextlib.contextmanager
 def trusting(authority: str | None, folder: Path) -> Iterator[None]:
-    """Make the site's CA the one that the node trusts, for the duration of the context.
+    """Let this process trust the site's CA for the duration of the context.
 
     The hub's client, which is a third-party module, reads the setting only when it is imported.
     Programs of the user are not affected.

@@ -7,10 +7,10 @@ a whole line that looks like another user's job. squeue and sacct print it uncha
 separated not by a character but by a *delimiter*: random text made for this one call (client.py),
 which the user who chose the name cannot have known. For squeue the format is passed in an
 environment variable (SQUEUE_FORMAT), not in the arguments, which every user of the machine can read
-in /proc. User-controlled fields come last, cut to a fixed width; text between two delimiters is
-interpreted only by its position, and an answer with a wrong number of fields is refused as a whole
-(`BadOutput`). Fields that no user controls are separated by a control character, so that 20,000
-records are split in a few milliseconds.
+in /proc. User-controlled fields come last, and squeue cuts them to a fixed width; text between two
+delimiters is interpreted only by its position, and an answer with a wrong number of fields is
+refused as a whole (`BadOutput`). squeue's other fields are separated by a control character, so
+that 20,000 records are split in a few milliseconds.
 
 No I/O and no clock. Times are UTC because client.py sets TZ for every command.
 """
@@ -116,7 +116,7 @@ class Squeue:
 
 
 def parse_sacct(text: str, delimiter: str) -> list[JobInfo]:
-    """Parse all jobs in the output of `sacct -X -P --delimiter=MARK --format=SACCT_FIELDS`."""
+    """Parse all jobs in the output of `sacct -X -P --delimiter=… --format=SACCT_FIELDS`."""
     return [sacct_job(fields) for fields in _sacct_records(text, delimiter)]
 
 
@@ -135,8 +135,8 @@ def _squeue_records(text: str, delimiter: str) -> Iterator[_Record]:
 def _sacct_records(text: str, delimiter: str) -> Iterator[list[str]]:
     """Split the answer into records.
 
-    sacct prints marks only between fields: a comment and the next record's id share a piece,
-    separated by its last newline (an id contains none).
+    sacct prints the delimiter only between fields: a comment and the next record's id share a
+    piece, separated by its last newline (an id contains none).
     """
     width = SACCT_FIELDS.count(",") + 1
     pieces = text.split(delimiter)

@@ -42,8 +42,8 @@ class _Line:
 def parse_usage(text: str, since: Mapping[int, datetime] | None = None) -> list[JobUsage]:
     """Parse the jobs in the output of `sacct --duplicates -P --format=FIELDS --jobs=…`.
 
-    Each includes its steps and its runs before a requeue. A number that Slurm has used again stands
-    for one job per user, without runs submitted before its time in `since`.
+    Each includes its steps and its runs before a requeue. A job id that Slurm has reused yields one
+    result per user, without runs submitted before its time in `since`.
     """
     by_job: dict[tuple[int, str], list[_Line]] = {}
     owner: tuple[int, str] | None = None  # of the steps that follow; None: they are omitted

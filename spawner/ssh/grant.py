@@ -1,8 +1,9 @@
-"""Grant by which the gate admits one SSH connection to a session's node program.
+"""Grant by which the portal admits one SSH connection to a session's node program.
 
 Pure.
 
-nginx passes the grant on in a header. It names the access token that opened the connection, so that
+The portal's gate, which nginx asks about each request (auth_request), signs the grant, and nginx
+passes it on in a header. It names the access token that opened the connection, so that
 the node program can ask whether it is still valid, and the public key that sshd may accept. Neither
 is secret. The signature covers both and the path, so a grant that was read on the cluster's network
 opens nothing without the key's private half.

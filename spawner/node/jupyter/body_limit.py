@@ -1,8 +1,8 @@
 """Limit of the bodies of requests without a login.
 
 Tornado reads a request's body before any handler runs, into the memory of the session's job. The
-address is open to the cluster's network, so only a cookie of the server's own login, or nothing
-but a few bytes, gets that far.
+address is open to the cluster's network, so a request without a cookie of the server's own login
+may have only a small body.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Websocket that carries one SSH connection: `…/ssh`.
 
-The gate's grant admits a request, not Jupyter's login: a browser has none, and its cookie opens
-nothing here.
+A request is admitted by the grant of the portal's gate (see spawner/ssh/grant.py), not by Jupyter's
+login: a browser has no grant, and its cookie opens nothing here.
 """
 
 from __future__ import annotations

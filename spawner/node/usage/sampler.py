@@ -50,7 +50,9 @@ IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.
 
 @dataclass
 class UsageFile:
-    """File of a series: new points are appended, and all is replaced when pairs were merged."""
+    """File of a series: new points are appended; once pairs of points are merged, the whole file is
+    replaced.
+    """
 
     path: Path
     clock: Callable[[], float] = field(default=time.monotonic, repr=False)

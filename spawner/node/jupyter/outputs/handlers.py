@@ -1,4 +1,7 @@
-"""API for JupyterLab's page about outputs that it did not receive: `…/portal/session/outputs`."""
+"""API through which a page (a browser tab with JupyterLab) gets outputs that it did not receive.
+
+Its path is `…/portal/session/outputs`.
+"""
 
 from __future__ import annotations
 
