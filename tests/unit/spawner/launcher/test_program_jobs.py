@@ -206,10 +206,14 @@ class TestJobs:
         place.command("srun", NEVER)
         assert self.step(launcher)["ok"]
         assert launcher.close() == 0
-        (step, child) = sorted(processes_naming(str(place.bin_dir / "srun")))
+        program = str(place.bin_dir / "srun")
+        # the fake srun starts its child a moment after the launcher's answer
+        step, child = wait_until(
+            lambda: sorted(processes_naming(program)), done=lambda found: len(found) == 2
+        )
         assert os.getsid(step) == step
         os.killpg(step, signal.SIGKILL)
-        wait_until(lambda: not {step, child} & set(processes_naming(str(place.bin_dir))))
+        wait_until(lambda: not {step, child} & set(processes_naming(program)))
 
     def test_what_srun_gets(self, launcher: Process, place: Place) -> None:
         place.command("srun", RECORDS)
