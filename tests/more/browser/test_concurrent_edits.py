@@ -36,7 +36,7 @@ def test_a_user_edited_by_two(portal: Live, page: Page, api: Api, user: str) -> 
     page.get_by_role("button", name="Edit…", exact=True).click()
     form = page.get_by_role("dialog")
     shown, given, surname = (
-        form.get_by_label(label, exact=True) for label in ("Shown as", "Given name", "Surname")
+        form.get_by_label(label, exact=True) for label in ("Display name", "Given name", "Surname")
     )
     shown.fill("As typed")
     surname.fill("Typed too")
@@ -47,7 +47,7 @@ def test_a_user_edited_by_two(portal: Live, page: Page, api: Api, user: str) -> 
     form.get_by_role("button", name="Save").click()
     alert = form.get_by_role("alert")
     expect(alert).to_contain_text("Updated with their values: Given name.")
-    expect(alert).to_contain_text("You both changed: Shown as.")
+    expect(alert).to_contain_text("You both changed: Display name.")
     for field, value in ((shown, "As typed"), (given, "Theirs"), (surname, "Typed too")):
         expect(field).to_have_value(value)
 

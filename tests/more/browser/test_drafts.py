@@ -67,7 +67,7 @@ ANNOUNCEMENT = Form(
 FORMS = (
     ANNOUNCEMENT,
     Form("user", "/admin/new/user", {"Given name": ODD, "Surname": "X", "User name": "x1"}),
-    Form("edited-user", "/admin/users/alice", {"Shown as": ODD}, "Edit…"),
+    Form("edited-user", "/admin/users/alice", {"Display name": ODD}, "Edit…"),
     Form("users", "/admin/new/users", {"The file's lines": f"username\n{ODD}\n"}),
     Form("limits", "/admin/limits?user=alice", {"GPUs at once": "many"}),
     Form("group", "/admin/groups", {"Name": "x", "Description, optional": ODD}, "New group"),

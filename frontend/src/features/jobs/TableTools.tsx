@@ -96,7 +96,7 @@ function ColumnList({ jobs, columns, onChange }: ListProps) {
       )}
       {isFull && (
         <Text size="sm">
-          <Trans>These are the most columns that a table can have: {MAX_COLUMNS}.</Trans>
+          <Trans>A table can have at most {MAX_COLUMNS} columns.</Trans>
         </Text>
       )}
       {boxes((id) => parameterOf(id) === null && metricOf(id) === null)}
@@ -108,7 +108,7 @@ function ColumnList({ jobs, columns, onChange }: ListProps) {
       {parameters}
       {metrics.length > 0 && (
         <Text size="sm" fw={600} mt="xs">
-          <Trans>Last metrics</Trans>
+          <Trans>Metrics (last value)</Trans>
         </Text>
       )}
       {metrics}

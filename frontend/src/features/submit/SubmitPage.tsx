@@ -249,7 +249,7 @@ function Starter({ template, file }: { template: string; file: string }) {
         <a href={url} download={file}>
           {file}
         </a>{' '}
-        and drop it into JupyterLab's file list.
+        and drop it into JupyterLab's file browser.
       </Trans>
     </p>
   );

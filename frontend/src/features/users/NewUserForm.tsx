@@ -12,7 +12,7 @@ import { RecordForm } from '@/ui/RecordForm';
 import { TryAgain } from '@/ui/TryAgain';
 import classes from './NewUser.module.css';
 import { NewUserAccess, NewUserLimits } from './NewUserAccess';
-import { homeOf, RARE, type TextField, usernameOf } from './newUser';
+import { COLLAPSED_FIELDS, homeOf, type TextField, usernameOf } from './newUser';
 import { newUserQuery } from './queries';
 import type { NewUserDefaults } from './types';
 import { type CreatedUser, useNewUser } from './useNewUser';
@@ -26,7 +26,7 @@ const LABELS: Record<TextField, string> = {
   surname: t`Surname`,
   username: t`User name`,
   email: t`E-mail, optional`,
-  display_name: t`Shown as`,
+  display_name: t`Display name`,
   uid: t`UID`,
   gid: t`Primary group (GID)`,
   home: t`Home directory`,
@@ -65,7 +65,7 @@ function NewForm({ onCreated, defaults }: Props & { defaults: NewUserDefaults })
   const { values: typed, set, error } = form;
   const values = { ...typed, username: usernameOf(typed), home: homeOf(typed, defaults) };
   const hints = { ...HINTS, home: homeHint(defaults) };
-  const rare = RARE.some((field) => error(field) !== undefined);
+  const hasCollapsedError = COLLAPSED_FIELDS.some((field) => error(field) !== undefined);
   const field = (name: TextField) => (
     <TextInput
       key={name}
@@ -107,8 +107,11 @@ function NewForm({ onCreated, defaults }: Props & { defaults: NewUserDefaults })
       />
       <div className={classes.fields}>{field('home')}</div>
       <NewUserLimits values={typed} set={set} defaults={defaults} fieldError={error} />
-      <Fold summary={<Trans>UID, GID and shell</Trans>} open={rare || undefined}>
-        <div className={classes.fields}>{RARE.map(field)}</div>
+      <Fold
+        summary={<Trans>Display name, UID, GID and shell</Trans>}
+        open={hasCollapsedError || undefined}
+      >
+        <div className={classes.fields}>{COLLAPSED_FIELDS.map(field)}</div>
       </Fold>
     </RecordForm>
   );

@@ -32,17 +32,17 @@ interface ActionsProps {
   setDialog: (action: UserAction | null) => void;
 }
 
-/** The actions with buttons: the next step for a user who can't log in, or else the usual one. The
- * others are in a menu. */
-const FIRST: readonly UserAction[] = ['enable', 'unlock', 'edit'];
+/** The first of these that is possible gets the button: what lets a locked-out user log in again, else
+ * editing. All others are in the menu. */
+const BUTTON_ACTIONS: readonly UserAction[] = ['enable', 'unlock', 'edit'];
 
-/** The actions on a user that are possible now; others have no button. */
+/** The actions on a user; those that are not possible now are left out. */
 export function UserActions({ user, dialog, setDialog }: ActionsProps) {
   const me = useMe();
   const acts = actionsFor(user, me.username);
   useFocusKept(acts.join(' '));
   if (acts.length === 0) return null;
-  const first = FIRST.find((action) => acts.includes(action));
+  const first = BUTTON_ACTIONS.find((action) => acts.includes(action));
   const others = acts.filter((action) => action !== first);
   const dialogProps = (action: UserAction) => ({
     user,
@@ -141,8 +141,9 @@ function SmallDialogs({ user, dialogProps }: Small) {
       >
         <Text size="sm">
           <Trans>
-            {username} can log in again with the previous password and shell. Sessions and jobs that
-            were ended don't come back, and access tokens must be created again.
+            {username} can log in again. The password and login shell are the same as before.
+            Sessions and jobs that were ended don't come back, and access tokens must be created
+            again.
           </Trans>
         </Text>
       </ConfirmDialog>

@@ -21,7 +21,7 @@ function directoryFacts(user: User): Fact[] {
       value: names || user.display_name || '–',
     },
     ...(user.display_name && user.display_name !== names
-      ? [{ label: t`Shown as`, value: user.display_name }]
+      ? [{ label: t`Display name`, value: user.display_name }]
       : []),
     { label: t`E-mail`, value: user.email || '–' },
     { label: t`UID`, value: user.uid ?? '–' },

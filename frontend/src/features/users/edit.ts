@@ -21,7 +21,7 @@ export type Changes = Partial<Record<Exclude<Field, 'gid'>, string>> & { gid?: n
 export const LABELS: Record<Field, string> = {
   given_name: t`Given name`,
   surname: t`Surname`,
-  display_name: t`Shown as`,
+  display_name: t`Display name`,
   email: t`E-mail`,
   gid: t`Primary group (GID)`,
   home: t`Home directory`,

@@ -57,9 +57,16 @@ export const isNewUserValues = isLike<NewUserValues>({
   limits: isRecordOf(isText),
 });
 
-/** Optional text fields; the portal's settings have defaults. */
-export const RARE = ['display_name', 'uid', 'gid', 'shell'] as const;
-export const TEXTS = ['given_name', 'surname', 'username', 'email', 'home', ...RARE] as const;
+/** Optional text fields that the form collapses; the portal fills in empty ones. */
+export const COLLAPSED_FIELDS = ['display_name', 'uid', 'gid', 'shell'] as const;
+export const TEXTS = [
+  'given_name',
+  'surname',
+  'username',
+  'email',
+  'home',
+  ...COLLAPSED_FIELDS,
+] as const;
 export type TextField = (typeof TEXTS)[number];
 
 export const usernameOf = (values: NewUserValues): string =>
@@ -96,8 +103,8 @@ export function checkNewUser(values: NewUserValues): Partial<Record<string, stri
   return {
     ...(values.surname.trim() === '' ? { surname: t`Enter a surname.` } : {}),
     ...(usernameOf(values).trim() === '' ? { username: t`Enter a user name.` } : {}),
-    ...(number(values.uid) ? {} : { uid: t`Enter a number, or nothing.` }),
-    ...(number(values.gid) ? {} : { gid: t`Enter a number, or nothing.` }),
+    ...(number(values.uid) ? {} : { uid: t`Enter a number, or leave the field empty.` }),
+    ...(number(values.gid) ? {} : { gid: t`Enter a number, or leave the field empty.` }),
     ...Object.fromEntries(
       Object.entries(formErrors(limitDraft(values))).map(([name, text]) => [
         `limits.${name}`,
@@ -107,7 +114,8 @@ export function checkNewUser(values: NewUserValues): Partial<Record<string, stri
   };
 }
 
-/** Build the request. Empty fields are omitted: the portal's settings fill them in. */
+/** Build the request. Empty `email`, `home`, `shell`, `uid`, `gid` and limits are omitted, so that the
+ * portal applies its defaults; null for `login_group` or `slurm_account` means none. */
 export function requestOf(values: NewUserValues, defaults: NewUserDefaults): NewUser {
   const text = (field: TextField): string => (values[field] ?? '').trim();
   const optional = (field: 'email' | 'home' | 'shell') =>
