@@ -1,7 +1,7 @@
 /**
  * The language of this page. It is set before any page's module is loaded (see main.tsx), so texts
  * may be used anywhere, including outside of functions; changing it reloads the page. English is in
- * the sources; another language's catalog is fetched only by its readers.
+ * the sources; another language's messages are fetched only for its users.
  */
 import { i18n, type Messages } from '@lingui/core';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
@@ -17,7 +17,7 @@ const MAX_WAIT_MS = 4000;
 let language: Language = 'en';
 let tag = 'en';
 let dateTag = 'en';
-/** The requested language. It differs from `language` if its catalog could not be fetched. */
+/** The requested language. It differs from `language` if its messages could not be fetched. */
 let requestedLanguage: Language = 'en';
 
 /** Return the language of this page. */
@@ -49,8 +49,8 @@ async function loadMessages(): Promise<Messages | null> {
   }
 }
 
-/** Load the translations of server messages, which are data rather than code. A page without them
- * shows those messages in English, and does not wait for them. */
+/** Load the translations of server messages, which are data rather than code. The page waits for them
+ * for at most `MAX_WAIT_MS`; without them it shows those messages in English. */
 async function loadServerCatalog(): Promise<Catalog | null> {
   try {
     const answer = await fetch(catalogUrl, { signal: AbortSignal.timeout(MAX_WAIT_MS) });
@@ -70,8 +70,8 @@ function activate(next: Language, messages: Messages): void {
   i18n.loadAndActivate({ locale: tag, messages });
 }
 
-/** Set the page's language; await it before anything is shown. English if the catalog of another
- * one cannot be fetched. */
+/** Set the page's language; await it before anything is shown. If a language's page messages cannot
+ * be fetched, the page is English. */
 export async function startLanguage(): Promise<void> {
   requestedLanguage = languageOf(storedLanguage(), navigator.languages);
   i18n.setMessagesCompiler(compileCached);
@@ -90,8 +90,8 @@ export function changeLanguage(next: Language | null): void {
     window.location.reload();
 }
 
-/** Apply the portal's stored preference. A language whose catalog could not be fetched is not tried
- * again, or the page would reload forever. */
+/** Apply the portal's stored preference. A language whose messages could not be fetched is not
+ * tried again, or the page would reload forever. */
 export function followStoredLanguage(stored: Language | null): void {
   if (storeLanguage(stored) && languageOf(stored, navigator.languages) !== requestedLanguage)
     window.location.reload();

@@ -7,9 +7,9 @@ interface Throttled {
 }
 
 /**
- * Return a throttle that runs `action` at once, but never twice at a time, nor before a pause after
- * its end. Requests during a run or pause cause one more run, so the last caller gets a current
- * result. `pauseMs` gets the number of runs since it last rested.
+ * Return a throttle that runs `action` at once if idle. Runs never overlap, and each is followed by a
+ * pause. Requests during a run or pause cause one more run after it, so the last caller gets a current
+ * result. `pauseMs` receives the number of consecutive runs.
  */
 export function throttle(
   action: () => Promise<unknown>,
@@ -44,7 +44,7 @@ export function throttle(
 const SHORTEST_MS = 2000;
 const LONGEST_MS = 15_000;
 
-/** Return the pause after a run of many: a single change is shown at once, but hundreds of them, such
- * as a sweep that is submitted, cause few requests. */
+/** Return the pause after the n-th consecutive run: a single change is shown at once, but hundreds of
+ * them, such as a sweep that is submitted, cause few requests. */
 export const growingPause = (runs: number): number =>
   Math.min(SHORTEST_MS * 2 ** (runs - 1), LONGEST_MS);

@@ -10,7 +10,7 @@ const HEIGHTS_PX: Readonly<Record<Shape, number>> = { cards: 130, fields: 76, wi
 /** A group's shape, the number of its fields, and their height. */
 type Group = readonly [Shape, number, heightPx?: number];
 
-/** The place of a form that is loading: its groups with their fields. `bare`: without headings. */
+/** A placeholder for a form that is loading: its groups with their fields. `bare`: without headings. */
 export function FormSkeleton({ groups, bare }: { groups: readonly Group[]; bare?: boolean }) {
   return (
     <div className={classes.form} role="status" aria-label={t`Loading`}>

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import classes from './ListSkeleton.module.css';
 
-/** The place of a list that is loading: a head and rows, in the shape of a table. */
+/** A placeholder for a list that is loading: a head and rows, in the shape of a table. */
 export function ListSkeleton({ rows = 8 }: { rows?: number }) {
   return (
     <Paper className={classes.list} role="status" aria-label={t`Loading`}>

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import classes from './PageSkeleton.module.css';
 
-/** The place of a page about one thing that is loading: its name, facts, and a large box. */
+/** A placeholder for a page about one thing that is loading: its name, facts, and a large box. */
 export function PageSkeleton() {
   return (
     <div className={classes.page} role="status" aria-label={t`Loading`}>

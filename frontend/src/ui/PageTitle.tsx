@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useRef } from 'react';
 
 interface Props {
   children: ReactNode;
-  /** the browser tab's title, if the heading isn't plain text */
+  /** the title of the browser tab, as plain text */
   tab: string;
 }
 

@@ -7,7 +7,7 @@ import classes from '@/ui/AccountSection.module.css';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { SCHEMES } from './schemes';
 
-/** The color scheme, stored in this browser. */
+/** The color scheme and the time format, stored in this browser. */
 export function AppearanceSection() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (

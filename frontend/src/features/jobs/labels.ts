@@ -79,7 +79,7 @@ const COUNTED: [keys: string[], say: (count: number) => string][] = [
   [['cancelled'], (count) => t`${count} cancelled`],
 ];
 
-/** Format an array's tasks: "4 tasks: 2 completed, 1 running, 1 waiting". */
+/** Format an array's tasks: "4 tasks: 2 completed, 1 running, 1 queued". */
 export function arrayText({ size, counts }: Pick<JobArray, 'size' | 'counts'>): string {
   const parts = COUNTED.flatMap(([keys, toText]) => {
     const count = keys.reduce((sum, key) => sum + (counts[key] ?? 0), 0);

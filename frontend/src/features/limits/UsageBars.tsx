@@ -8,7 +8,7 @@ interface Props {
   effective: Partial<Record<string, EffectiveValue>>;
   /** null: the usage is unknown */
   use: Usage | null;
-  /** the username of the limits, to recognize the user's own limit */
+  /** whose limits these are: a limit set for this user is shown as “personal limit” */
   user?: string;
   /** omits bars without a limit */
   onlyLimited?: boolean;

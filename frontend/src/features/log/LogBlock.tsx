@@ -63,7 +63,7 @@ function Line({ pieces, matches, current, children }: LineProps) {
   return (
     <>
       {splitAtMatches(pieces, matches).map((piece, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a piece has no other name than its place
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their position
         <SearchedText key={index} piece={piece} current={current} />
       ))}
       {children}

@@ -9,7 +9,8 @@ import { KindBoxes } from './KindBoxes';
 import { MailPart } from './MailPart';
 import { useNotifySettings } from './useNotifySettings';
 
-/** The user's notification settings. Each change applies at once, in all browsers. */
+/** The user's notification settings. Each choice is saved at once and applies in all browsers;
+ * `BrowserSwitch` applies to this one only. */
 export function NotificationsSection() {
   const { choices, error, retry, set, saved } = useNotifySettings();
   if (error && !choices) return <TryAgain error={errorMessage(error)} onRetry={retry} />;

@@ -3,6 +3,8 @@ import { t } from '@lingui/core/macro';
 import type { Cluster, Partition } from '@/api/types';
 import type { ResourceFormValues } from './requestedResources';
 
+/** `largest`: sizes of the largest nodes that accept jobs; `largest_free`: of the largest free parts of
+ * nodes. A request fits if it fits into any one. */
 type Size = Partition['largest'][number];
 
 function gpusOf({ gpus }: Size, type: string | null): number {

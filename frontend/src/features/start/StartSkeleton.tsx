@@ -10,7 +10,7 @@ const GROUPS = [
   ['wide', 1],
 ] as const;
 
-/** The place of the form that starts a session. `aside` is shown below the summary's place. */
+/** A placeholder for the form that starts a session. `aside` is shown below that for the summary. */
 export function StartSkeleton({ aside }: { aside: ReactNode }) {
   return (
     <div className={formClasses.columns}>

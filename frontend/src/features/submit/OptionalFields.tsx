@@ -29,7 +29,7 @@ export function useOptionalFields(
 
 interface Props {
   value: OptionalValues;
-  /** the name of a job without an own one */
+  /** the name of a job without one of its own */
   defaultName: string;
   fieldErrors: Record<string, string>;
   onChange: (value: OptionalValues) => void;

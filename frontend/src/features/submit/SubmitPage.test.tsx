@@ -10,7 +10,7 @@ const FORM = `/jobs/new?template=${template.name}`;
 const TEMPLATE = `/templates/${template.name}`;
 
 describe('a new job', () => {
-  it('offers templates and an own script', async () => {
+  it('offers templates and a custom script', async () => {
     const markup = await page('/jobs/new', FULL);
     expect(names(markup, 'a')).toEqual(
       expect.arrayContaining(templates.items.map(({ title }) => title)),

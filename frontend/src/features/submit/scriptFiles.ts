@@ -5,7 +5,7 @@ import { sizeText } from '@/lib/sizes';
 
 export type FileKind = 'python' | 'shell' | 'notebook';
 
-/** The portal's limit for an own script. */
+/** The portal's limit for a custom script. */
 export const MAX_SCRIPT_BYTES = 256 * 1024;
 
 const KINDS: readonly [RegExp, FileKind][] = [

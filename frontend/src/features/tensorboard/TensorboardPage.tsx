@@ -33,7 +33,8 @@ export function JobTensorboardPage() {
   return <StartTensorboard source={{ kind: 'jobs', id, logdir }} title={title} />;
 }
 
-/** The page that opens a running TensorBoard by its own id: the target of links without a ticket. */
+/** The page that opens a running TensorBoard by its own id: the target of links that can be shared,
+ * which contain no credentials. */
 export function RunningTensorboardPage() {
   const { id } = useParams({ from: '/signed-in/tensorboards/$id' });
   const { message, retry } = useRunningTensorboard(id);
