@@ -5,7 +5,7 @@
  */
 import { createRouter } from '@tanstack/react-router';
 import { onLoginLost } from '@/api/client';
-import { onOtherTabs } from '@/features/login/otherTabs';
+import { onLoginEventFromOtherTabs } from '@/features/login/otherTabs';
 import { dropDrafts, tabStorage } from '@/lib/drafts';
 import { setNavigation } from '@/lib/navigation';
 import { notifyLogout } from '@/lib/onLogout';
@@ -47,7 +47,7 @@ function leave(): void {
 }
 
 onLoginLost(leave);
-onOtherTabs((event) => {
+onLoginEventFromOtherTabs((event) => {
   if (event.kind !== 'logged-out') return;
   dropDrafts(tabStorage());
   leave();

@@ -2,7 +2,7 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { SERVER_CHECK_MS } from './typing';
+import { SERVER_CHECK_DELAY_MS } from './typing';
 
 export interface Answer<T> {
   /** the last answer, until the next one */
@@ -21,7 +21,7 @@ export function useAnswer<V, T, K extends QueryKey>(
   query: (values: V) => UseQueryOptions<T, Error, T, K>,
 ): Answer<T> {
   const typed = JSON.stringify(values);
-  const [settled] = useDebouncedValue(typed, SERVER_CHECK_MS);
+  const [settled] = useDebouncedValue(typed, SERVER_CHECK_DELAY_MS);
   const { data, error, isPlaceholderData, dataUpdatedAt, refetch } = useQuery(
     query(JSON.parse(settled) as V),
   );

@@ -22,16 +22,17 @@ export interface FormDraft {
 }
 
 /**
- * Store the changes made in a form. `form` names it and its subject; it is read once. `byAddress`: the
- * address fills in the form, which takes precedence over the draft of an earlier visit. Back and a
- * reload return to the same entry of the tab's history; following the link again creates a new one.
+ * Store the changes made in a form. `form` names it and its subject; it is read once.
+ * `perHistoryEntry`: the address or a file fills in the form, which takes precedence over the draft of
+ * an earlier visit, so each entry of the tab's history has its own draft. Back and a reload return to
+ * the same entry; following the link again creates a new one.
  */
-export function useFormDraft(form: string, byAddress: boolean): FormDraft {
+export function useFormDraft(form: string, { perHistoryEntry = false } = {}): FormDraft {
   const { username } = useMe();
   const { history } = useRouter();
   const [draft] = useState(() => {
     const storage = tabStorage();
-    const name = byAddress ? draftOfEntry(form, history.location.state.__TSR_key) : form;
+    const name = perHistoryEntry ? draftOfEntry(form, history.location.state.__TSR_key) : form;
     return { storage, form: name, stored: readDraft(storage, username, name) };
   });
   const [fields] = useState(() => new Map(Object.entries(draft.stored)));
@@ -97,7 +98,7 @@ export function useDraft<T>(
   initial: () => T,
   isValid: (value: unknown) => value is T,
 ): StoredValue<T> {
-  const draft = useFormDraft(form, false);
+  const draft = useFormDraft(form);
   const [value, setValue] = useDraftField(draft, 'values', initial, isValid);
   return { value, setValue, draft };
 }

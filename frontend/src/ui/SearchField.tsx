@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { SERVER_SEARCH_MS } from '@/lib/typing';
+import { SERVER_SEARCH_DELAY_MS } from '@/lib/typing';
 
 interface Props {
   label: string;
@@ -47,7 +47,7 @@ export function SearchField({ label, placeholder, value, onSearch, className }: 
     const timer = window.setTimeout(() => {
       started.current.push(text.trim());
       search.current(text.trim());
-    }, SERVER_SEARCH_MS);
+    }, SERVER_SEARCH_DELAY_MS);
     return () => window.clearTimeout(timer);
   }, [text, value]);
   return (

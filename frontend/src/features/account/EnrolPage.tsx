@@ -4,7 +4,7 @@ import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
 import classes from '@/features/login/LoginPage.module.css';
-import { broadcastLogin, onOtherTabs } from '@/features/login/otherTabs';
+import { broadcastLoginEvent, onLoginEventFromOtherTabs } from '@/features/login/otherTabs';
 import { meQuery, queryClient } from '@/lib/queries';
 import { Enrolment } from './Enrolment';
 import { logOut } from './logOut';
@@ -27,15 +27,15 @@ export function EnrolPage() {
   const enter = async (): Promise<void> => {
     await goIn();
     const me = queryClient.getQueryData(meQuery.queryKey);
-    if (me) broadcastLogin({ kind: 'logged-in', username: me.username });
+    if (me) broadcastLoginEvent({ kind: 'logged-in', username: me.username });
   };
 
   // A login of another tab has nothing to set up here; the recovery codes are shown only once.
   const idle = codes === null;
   useEffect(
     () =>
-      onOtherTabs((news) => {
-        if (idle && news.kind === 'logged-in') void goIn();
+      onLoginEventFromOtherTabs((event) => {
+        if (idle && event.kind === 'logged-in') void goIn();
       }),
     [idle, goIn],
   );

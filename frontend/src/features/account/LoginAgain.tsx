@@ -6,7 +6,11 @@ import { lostLogin } from '@/api/lostLogin';
 import type { LoggedIn } from '@/api/types';
 import { CodeStep } from '@/features/login/CodeStep';
 import { type Credentials, LoginForm } from '@/features/login/LoginForm';
-import { broadcastLogin, onOtherTabs, toLoginEvent } from '@/features/login/otherTabs';
+import {
+  broadcastLoginEvent,
+  onLoginEventFromOtherTabs,
+  toLoginEvent,
+} from '@/features/login/otherTabs';
 import { navigation } from '@/lib/navigation';
 import { notifyLogout } from '@/lib/onLogout';
 import { rememberLogin } from '@/lib/ownLogin';
@@ -24,11 +28,11 @@ export function LoginAgain() {
   const [open, setOpen] = useState(false);
   useEffect(() => lostLogin.registerDialog(setOpen), []);
   useEffect(() => {
-    if (open) broadcastLogin({ kind: 'ended' });
+    if (open) broadcastLoginEvent({ kind: 'ended' });
   }, [open]);
   useEffect(
     () =>
-      onOtherTabs((event) => {
+      onLoginEventFromOtherTabs((event) => {
         if (event.kind === 'ended') void lostLogin.requestLogin();
         if (event.kind !== 'logged-in') return;
         if (event.username === username) resume(null);
@@ -75,7 +79,7 @@ function Steps({ username }: { username: string }) {
 
   const enter = (user: LoggedIn): void => {
     rememberLogin(user.login_id);
-    broadcastLogin(toLoginEvent(user));
+    broadcastLoginEvent(toLoginEvent(user));
     if (user.password_change_required || user.second_factor === 'enrolment-required')
       setStep('login-page');
     else if (user.second_factor === 'required') setStep('code');

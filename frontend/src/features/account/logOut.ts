@@ -1,5 +1,5 @@
 import { api, unwrap } from '@/api/client';
-import { broadcastLogin } from '@/features/login/otherTabs';
+import { broadcastLoginEvent } from '@/features/login/otherTabs';
 import { forgetLanguage } from '@/i18n/storedLanguage';
 import { dropDrafts, tabStorage } from '@/lib/drafts';
 import { navigation } from '@/lib/navigation';
@@ -11,7 +11,7 @@ export async function logOut(): Promise<void> {
     await unwrap(api.POST('/api/v1/logout'));
     dropDrafts(tabStorage());
     forgetLanguage();
-    broadcastLogin({ kind: 'logged-out' });
+    broadcastLoginEvent({ kind: 'logged-out' });
     await navigation().goToLogin('/');
   } catch (error) {
     showError(error);

@@ -5,7 +5,7 @@ import { errorMessage } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { stateLabel } from '@/features/sessions/labels';
 import { translate, translateExact } from '@/i18n/translate';
-import { gpuText } from '@/lib/resourceLabels';
+import { gpuRequestText } from '@/lib/resourceLabels';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
 import { isLive } from '@/live/reducer';
@@ -106,7 +106,7 @@ const COLUMNS: Column<Session>[] = [
   {
     id: 'gpus',
     header: t`GPUs`,
-    cell: ({ resources }) => (resources.gpus ? gpuText(resources) : t`none`),
+    cell: ({ resources }) => (resources.gpus ? gpuRequestText(resources) : t`none`),
     labeled: true,
   },
   {

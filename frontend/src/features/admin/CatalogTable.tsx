@@ -6,7 +6,7 @@ import { translate, translateExact } from '@/i18n/translate';
 import { CellNote, type Column, DataTable } from '@/ui/DataTable';
 import { StateChip } from '@/ui/StateChip';
 import classes from './CatalogPage.module.css';
-import { usableText } from './catalogProblems';
+import { availableText } from './catalogProblems';
 
 /** A table of environments, templates or apps: the file of each, and whether it can be used. */
 export function CatalogTable({ title, items }: { title: string; items: CatalogFile[] }) {
@@ -17,7 +17,7 @@ export function CatalogTable({ title, items }: { title: string; items: CatalogFi
         <Title order={2} size="h4" id={id}>
           {title}
         </Title>
-        <span className={classes.quiet}>{usableText(items)}</span>
+        <span className={classes.quiet}>{availableText(items)}</span>
       </div>
       <DataTable label={title} columns={COLUMNS} rows={items} rowKey={({ name }) => name} />
     </section>

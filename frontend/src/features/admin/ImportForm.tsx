@@ -37,7 +37,7 @@ export function ImportForm() {
   const queries = useQueryClient();
   const refetch = (): void => void queries.invalidateQueries(importsQuery);
   const form = useRecordForm({
-    draft: useFormDraft('image', false),
+    draft: useFormDraft('image'),
     isValid: isImportValues,
     initial: () => EMPTY,
     fields: ['reference', 'file'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseProblem, usableText } from './catalogProblems';
+import { availableText, parseProblem } from './catalogProblems';
 
 describe('a problem of the catalog', () => {
   it.each([
@@ -44,6 +44,6 @@ describe('how many are available', () => {
     [[true, false], '1 of 2 available'],
     [[false], '0 of 1 available'],
   ])('%j: %s', (rows, words) => {
-    expect(usableText(rows.map((available) => ({ available })))).toBe(words);
+    expect(availableText(rows.map((available) => ({ available })))).toBe(words);
   });
 });

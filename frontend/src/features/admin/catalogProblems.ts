@@ -22,9 +22,9 @@ export function parseProblem(line: string): CatalogProblem {
   return { name: file.split('/').pop() ?? '', file, field, message };
 }
 
-/** Return how many items can be used: "17 of 19 can be used". */
-export function usableText(items: readonly { available: boolean }[]): string {
+/** Return how many items are available: "17 of 19 available". */
+export function availableText(items: readonly { available: boolean }[]): string {
   const all = items.length;
-  const can = items.filter((item) => item.available).length;
-  return can === all ? t`All ${can} available` : t`${can} of ${all} available`;
+  const available = items.filter((item) => item.available).length;
+  return available === all ? t`All ${available} available` : t`${available} of ${all} available`;
 }

@@ -6,7 +6,7 @@ import { useLive } from '@/live/store';
 import type { Announcement } from '@/live/types';
 import classes from './AnnouncementBanners.module.css';
 import { AnnouncementCard } from './AnnouncementCard';
-import { canDismiss, initiallyVisible, textKey, visibleAnnouncements } from './current';
+import { canDismiss, textKey, visibleAnnouncements, withinLimit } from './current';
 import { useDismissed } from './dismissed';
 import { MoreButton } from './MoreButton';
 
@@ -22,7 +22,7 @@ export function AnnouncementBanners({ children }: { children?: ReactNode }) {
   const [open, setOpen] = useState(false);
   const shown = visibleAnnouncements(all, dismissed, useNow());
   const more = shown.length - MAX_SHOWN;
-  const first = initiallyVisible(shown, open, MAX_SHOWN);
+  const first = withinLimit(shown, open, MAX_SHOWN);
   const isCritical = (announcement: Announcement): boolean => announcement.level === 'critical';
   const card = (announcement: Announcement) => (
     <AnnouncementCard

@@ -37,7 +37,7 @@ const FIELDS = ['title', 'text', 'level', 'starts_at', 'ends_at', 'public'];
 /** The form of an announcement, with a preview. */
 export function AnnouncementForm({ before, onDone }: Props) {
   const form = useRecordForm({
-    draft: useFormDraft(`announcement ${before?.id ?? 'new'}`, false),
+    draft: useFormDraft(`announcement ${before?.id ?? 'new'}`),
     isValid: isEditedValues,
     initial: (): EditedValues => ({
       base: before,

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { useNow } from '@/lib/useNow';
 import { AnnouncementCard } from './AnnouncementCard';
-import { initiallyVisible, visibleAnnouncements } from './current';
+import { visibleAnnouncements, withinLimit } from './current';
 import { MoreButton } from './MoreButton';
 
 /** A login page may stay open for long. */
@@ -25,7 +25,7 @@ export function PublicAnnouncements() {
   const { data } = useQuery(publicQuery);
   const [open, setOpen] = useState(false);
   const shown = visibleAnnouncements(data ?? [], NONE_DISMISSED, useNow());
-  const first = initiallyVisible(shown, open, MAX_SHOWN);
+  const first = withinLimit(shown, open, MAX_SHOWN);
   return (
     <>
       {first.map((announcement) => (

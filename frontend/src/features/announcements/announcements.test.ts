@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   announcementState,
-  initiallyVisible,
   readDismissed,
   splitLinks,
   textKey,
   visibleAnnouncements,
   withDismissed,
+  withinLimit,
 } from './current';
 import {
   type Announcement,
@@ -43,8 +43,8 @@ describe('an announcement', () => {
 
   it('is collapsed to leave room for the page', () => {
     const all = ['a', 'b', 'c'].map((id) => announcement(id, { level: 'critical' }));
-    expect(ids([...initiallyVisible(all, false, 2)])).toEqual(['a', 'b']);
-    expect(initiallyVisible(all, true, 2)).toHaveLength(3);
+    expect(ids([...withinLimit(all, false, 2)])).toEqual(['a', 'b']);
+    expect(withinLimit(all, true, 2)).toHaveLength(3);
   });
 
   it('is sorted by level, then newest first', () => {

@@ -47,12 +47,12 @@ export function visibleAnnouncements(
   );
 }
 
-/** Return the announcements to show before the list is expanded. */
-export const initiallyVisible = (
+/** Return all announcements if the list is expanded, else the first `limit`. */
+export const withinLimit = (
   shown: readonly Announcement[],
-  open: boolean,
-  most: number,
-): readonly Announcement[] => (open ? shown : shown.slice(0, most));
+  isExpanded: boolean,
+  limit: number,
+): readonly Announcement[] => (isExpanded ? shown : shown.slice(0, limit));
 
 /** More than these are never shown at once; older keys are dropped. */
 const MAX_DISMISSED = 50;

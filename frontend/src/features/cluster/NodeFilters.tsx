@@ -2,7 +2,7 @@ import { plural, t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
 import type { Cluster } from '@/api/types';
 import { countText } from '@/lib/countText';
-import { nodesText } from '@/lib/resourceLabels';
+import { nodeCountText } from '@/lib/resourceLabels';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Cluster.module.css';
 import { conditionLabel } from './labels';
@@ -90,7 +90,7 @@ const freeChoices = (free: number | undefined): number[] =>
 function matchText(count: number, all: number): string {
   const left = countText(count);
   return count === all
-    ? nodesText(count)
+    ? nodeCountText(count)
     : plural(all, { one: `${left} of # node`, other: `${left} of # nodes` });
 }
 

@@ -1,7 +1,7 @@
 import { Trans } from '@lingui/react/macro';
 import { Paper, VisuallyHidden } from '@mantine/core';
 import { type KeyboardEvent, type ReactNode, useMemo, useRef } from 'react';
-import { nodesText } from '@/lib/resourceLabels';
+import { nodeCountText } from '@/lib/resourceLabels';
 import clusterClasses from './Cluster.module.css';
 import { countsText, nodeHardwareText } from './labels';
 import { NodeCanvas } from './NodeCanvas';
@@ -51,7 +51,7 @@ function DenseMap({ groups, nodes, chosen, choose, showTable }: MapProps) {
       {groups.map((group) => (
         <GroupOfNodes key={group.key} group={group}>
           <NodeCanvas
-            label={`${nodesText(group.nodes.length)}. ${countsText(countGpus(group.nodes))}`}
+            label={`${nodeCountText(group.nodes.length)}. ${countsText(countGpus(group.nodes))}`}
             nodes={group.nodes}
             size={size}
             chosen={chosen}
@@ -106,7 +106,7 @@ function GroupOfNodes({ group, children }: { group: Group; children: ReactNode }
     >
       <h3 className={classes.made}>
         <span>{nodeHardwareText(group.hardware)}</span>
-        <span className={classes.sum}>{nodesText(group.nodes.length)}</span>
+        <span className={classes.sum}>{nodeCountText(group.nodes.length)}</span>
         {counts.total > 0 && <span className={classes.sum}>{countsText(counts)}</span>}
       </h3>
       {children}

@@ -2,6 +2,6 @@ import classes from './NodeMap.module.css';
 import type { GpuState } from './nodeMap';
 
 /** One GPU. Its shape as well as its color shows the state. */
-export function Swatch({ square }: { square: GpuState }) {
-  return <span className={classes.square} data-square={square} aria-hidden="true" />;
+export function Swatch({ state }: { state: GpuState }) {
+  return <span className={classes.square} data-state={state} aria-hidden="true" />;
 }

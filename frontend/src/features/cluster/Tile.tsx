@@ -15,7 +15,7 @@ interface TileProps {
 /** A node's tile: its name, and a square for each GPU. */
 export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps) {
   const label = describeNode(node);
-  const out = node.cpusFree === null;
+  const acceptsNoJobs = node.cpusFree === null;
   return (
     <li>
       <button
@@ -25,14 +25,14 @@ export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps
         aria-label={label}
         aria-pressed={chosen}
         title={label}
-        data-out={out}
+        data-out={acceptsNoJobs}
         data-mine={node.mine}
         onClick={() => choose(node.name)}
       >
         <span className={classes.name}>{node.name}</span>
         {node.gpuStates.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
         {/* Decorative: the name above contains the state. */}
-        {out && (
+        {acceptsNoJobs && (
           <span className={classes.why} data-word={conditionLabel(node).label} aria-hidden="true" />
         )}
       </button>
@@ -46,9 +46,9 @@ function Gpus({ node }: { node: MapNode }) {
     <>
       {gpuStatesByType(node).map(({ type, gpuStates }) => (
         <span key={type} className={classes.squares}>
-          {gpuStates.map((square, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the squares have no identity but their place
-            <Swatch key={index} square={square} />
+          {gpuStates.map((state, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: squares have no identity but their position
+            <Swatch key={index} state={state} />
           ))}
         </span>
       ))}
@@ -56,12 +56,12 @@ function Gpus({ node }: { node: MapNode }) {
   );
 }
 
-/** The free CPUs of a node without GPUs. */
+/** A node without GPUs: a bar of its used and free CPUs. */
 function Cpus({ node }: { node: MapNode }) {
   return (
     <span className={classes.cpus}>
-      {cpuParts(node).map(({ square, share }) => (
-        <span key={square} data-square={square} style={{ flexGrow: share }} />
+      {cpuParts(node).map(({ state, share }) => (
+        <span key={state} data-state={state} style={{ flexGrow: share }} />
       ))}
     </span>
   );

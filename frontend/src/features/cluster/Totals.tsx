@@ -43,8 +43,8 @@ function GpuType({ counts }: { counts: NodeGpus }) {
         </Trans>
       </p>
       <div className={classes.track} aria-hidden="true">
-        {GPU_STATES.filter((square) => counts[square] > 0).map((square) => (
-          <span key={square} data-square={square} style={{ flexGrow: counts[square] }} />
+        {GPU_STATES.filter((state) => counts[state] > 0).map((state) => (
+          <span key={state} data-state={state} style={{ flexGrow: counts[state] }} />
         ))}
       </div>
       <p className={classes.quiet}>{countsText(counts)}</p>
@@ -64,8 +64,8 @@ function NodeCounts({ cluster }: { cluster: Cluster }) {
         </Trans>
       </p>
       <div className={classes.track} aria-hidden="true">
-        <span data-square="others" style={{ flexGrow: nodes - out }} />
-        {out > 0 && <span data-square="out" style={{ flexGrow: out }} />}
+        <span data-state="others" style={{ flexGrow: nodes - out }} />
+        {out > 0 && <span data-state="out" style={{ flexGrow: out }} />}
       </div>
       <p className={classes.quiet}>
         {t`${{ free: countText(cpus.free) }} of ${{ total: countText(cpus.total) }} CPUs free`}
@@ -75,13 +75,13 @@ function NodeCounts({ cluster }: { cluster: Cluster }) {
 }
 
 function Legend({ all }: { all: Counts }) {
-  const visible = GPU_STATES.filter((square) => square !== 'unclear' || all.unclear > 0);
+  const visible = GPU_STATES.filter((state) => state !== 'unclear' || all.unclear > 0);
   return (
     <ul className={classes.legend} aria-label={t`Legend: one square for each GPU`}>
-      {visible.map((square) => (
-        <li key={square}>
-          <Swatch square={square} />
-          {GPU_STATE_LABELS[square]}
+      {visible.map((state) => (
+        <li key={state}>
+          <Swatch state={state} />
+          {GPU_STATE_LABELS[state]}
         </li>
       ))}
     </ul>

@@ -103,12 +103,12 @@ describe('the map', () => {
   });
 
   it('draws a node in stripes', () => {
-    expect(partsOf(mine).map(({ square }) => square)).toEqual(['mine', 'others', 'others', 'free']);
+    expect(partsOf(mine).map(({ state }) => state)).toEqual(['mine', 'others', 'others', 'free']);
     expect(partsOf(plain)).toEqual([
-      { square: 'others', share: 2 },
-      { square: 'free', share: 30 },
+      { state: 'others', share: 2 },
+      { state: 'free', share: 30 },
     ]);
-    expect(partsOf({ ...plain, cpusFree: null })).toEqual([{ square: 'out', share: 32 }]);
+    expect(partsOf({ ...plain, cpusFree: null })).toEqual([{ state: 'out', share: 32 }]);
   });
 
   it('finds the box at a point', () => {

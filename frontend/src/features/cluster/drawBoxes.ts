@@ -54,9 +54,9 @@ function drawBox(pen: CanvasRenderingContext2D, box: Box, node: MapNode, colors:
   const parts = partsOf(node);
   const total = parts.reduce((sum, { share }) => sum + share, 0) || 1;
   let from = 0;
-  for (const { square, share } of parts) {
+  for (const { state, share } of parts) {
     const [left, right] = [from, from + share].map((at) => (at / total) * box.side);
-    pen.fillStyle = colors[square];
+    pen.fillStyle = colors[state];
     pen.fillRect(box.x + (left ?? 0), box.y, (right ?? 0) - (left ?? 0), box.side);
     from += share;
   }

@@ -3,7 +3,7 @@ import { t } from '@lingui/core/macro';
 import { joinSentences, joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 import { countText } from '@/lib/countText';
-import { cpusText, gpuText } from '@/lib/resourceLabels';
+import { cpuCountText, gpuRequestText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import type { StateLabel } from '@/ui/StateChip';
 import { type Counts, type GpuState, gpusOf, type MapNode } from './nodeMap';
@@ -68,8 +68,8 @@ const COUNTED: Record<GpuState, (number: string) => string> = {
 /** Format counts in the order of the squares: "1 free, 2 yours, 1 in use by others". */
 export function countsText(counts: Pick<Counts, GpuState>): string {
   const order: GpuState[] = ['free', 'mine', 'others', 'unclear', 'out'];
-  const present = order.filter((square) => counts[square] > 0);
-  return joinWithCommas(present.map((square) => COUNTED[square](countText(counts[square]))));
+  const present = order.filter((state) => counts[state] > 0);
+  return joinWithCommas(present.map((state) => COUNTED[state](countText(counts[state]))));
 }
 
 export const nodeGpusText = (gpus: NodeGpus): string =>
@@ -112,9 +112,9 @@ export function describeNode(node: MapNode): string {
 
 /** Describe the hardware of a group of nodes: "4 v100 GPUs, 32 CPUs, 128 GB". */
 export function nodeHardwareText({ gpus, cpus, memory_gb }: Hardware): string {
-  const each = gpus.map(([gpu_type, count]) => gpuText({ gpus: count, gpu_type }));
+  const each = gpus.map(([gpu_type, count]) => gpuRequestText({ gpus: count, gpu_type }));
   const all = each.length === 0 ? [t`no GPU`] : each;
-  return joinWithCommas([...all, cpusText(cpus), memoryText(memory_gb)]);
+  return joinWithCommas([...all, cpuCountText(cpus), memoryText(memory_gb)]);
 }
 
 /** Format a position in the queue. It is approximate: backfill lets small jobs start earlier. */

@@ -85,7 +85,7 @@ export const gpusOf = (node: MapNode): NodeGpus[] =>
 
 function countStates(gpuStates: readonly GpuState[]): Counts {
   const counts = { ...NONE, total: gpuStates.length };
-  for (const square of gpuStates) counts[square] += 1;
+  for (const state of gpuStates) counts[state] += 1;
   return counts;
 }
 
@@ -94,7 +94,7 @@ export function countGpus(nodes: readonly MapNode[]): Counts {
   const sum = { ...NONE };
   for (const { gpuStates } of nodes) {
     sum.total += gpuStates.length;
-    for (const square of gpuStates) sum[square] += 1;
+    for (const state of gpuStates) sum[state] += 1;
   }
   return sum;
 }
@@ -104,30 +104,31 @@ export function sumCounts(parts: readonly Counts[]): Counts {
   const sum = { ...NONE };
   for (const part of parts) {
     sum.total += part.total;
-    for (const square of GPU_STATES) sum[square] += part[square];
+    for (const state of GPU_STATES) sum[state] += part[state];
   }
   return sum;
 }
 
 export interface Part {
-  square: GpuState;
+  state: GpuState;
   /** of all, in any unit */
   share: number;
 }
 
-/** Return the free share of a node's CPUs: the map's data for a node without GPUs. */
+/** Return the used and the free CPUs of a node, or all of them as out of service: the parts of a node
+ * without GPUs. */
 export function cpuParts({ hardware: { cpus }, cpusFree }: MapNode): Part[] {
-  if (cpusFree === null) return [{ square: 'out', share: cpus }];
+  if (cpusFree === null) return [{ state: 'out', share: cpus }];
   return [
-    { square: 'others', share: cpus - cpusFree },
-    { square: 'free', share: cpusFree },
+    { state: 'others', share: cpus - cpusFree },
+    { state: 'free', share: cpusFree },
   ];
 }
 
 /** Return the parts of a node's box: its GPUs, else its used and free CPUs. */
 export const partsOf = (node: MapNode): Part[] =>
   node.gpuStates.length > 0
-    ? node.gpuStates.map((square) => ({ square, share: 1 }))
+    ? node.gpuStates.map((state) => ({ state, share: 1 }))
     : cpuParts(node).filter(({ share }) => share > 0);
 
 export interface Group {

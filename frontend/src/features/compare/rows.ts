@@ -4,7 +4,7 @@ import type { Job, ResolvedResources } from '@/api/types';
 import { parameterText } from '@/features/jobs/labels';
 import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
-import { gpuText } from '@/lib/resourceLabels';
+import { gpuRequestText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import { duration, minutesAsTime } from '@/lib/time';
 import { metricText } from '@/ui/metricText';
@@ -79,7 +79,7 @@ function requestedRows(jobs: Job[]): Row[] {
   return [
     toRow(t`Partition`, ({ partition }) => partition),
     toRow(t`Nodes`, ({ nodes }) => formatOptional(nodes, String)),
-    toRow(t`GPUs`, (resources) => (resources.gpus ? gpuText(resources) : t`none`)),
+    toRow(t`GPUs`, (resources) => (resources.gpus ? gpuRequestText(resources) : t`none`)),
     toRow(t`CPUs`, ({ cpus }) => formatOptional(cpus, String)),
     toRow(t`Memory`, ({ memory_gb: memory }) => formatOptional(memory, memoryText)),
     toRow(t`Time limit`, ({ time_limit_minutes: minutes }) =>

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { SERVER_SEARCH_MS } from '@/lib/typing';
+import { SERVER_SEARCH_DELAY_MS } from '@/lib/typing';
 import { type PickProps, SearchPick } from '@/ui/SearchPick';
 import { displayNameOf } from './names';
 import { userSearchQuery } from './queries';
@@ -10,7 +10,7 @@ import { userSearchQuery } from './queries';
 /** A field that searches users. */
 export function UserPick(props: PickProps) {
   const [text, setText] = useState('');
-  const [typed] = useDebouncedValue(text.trim(), SERVER_SEARCH_MS);
+  const [typed] = useDebouncedValue(text.trim(), SERVER_SEARCH_DELAY_MS);
   const { data, error, isFetching } = useQuery({
     ...userSearchQuery(typed),
     placeholderData: keepPreviousData,

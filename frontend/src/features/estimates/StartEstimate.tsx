@@ -8,7 +8,7 @@ import { ApiError } from '@/api/problem';
 import type { Estimate, ResolvedResources } from '@/api/types';
 import { translate } from '@/i18n/translate';
 import { duration, localTime } from '@/lib/time';
-import { SLURM_ESTIMATE_MS } from '@/lib/typing';
+import { SLURM_ESTIMATE_DELAY_MS } from '@/lib/typing';
 import { useNow } from '@/lib/useNow';
 import { type EstimateRequest, estimateQuery } from './queries';
 import classes from './StartEstimate.module.css';
@@ -17,20 +17,21 @@ const IMMEDIATE_MS = 60_000;
 
 interface Props {
   request: EstimateRequest;
-  possible: boolean;
+  /** whether the form has no errors, so that Slurm can be asked */
+  isValid: boolean;
   /** the portal's own estimate; hidden when Slurm rejects the request */
   lead?: ReactNode;
   onChoose: (resources: ResolvedResources) => void;
 }
 
 /** Slurm's start estimate of a request, with alternatives that start earlier. */
-export function StartEstimate({ request, possible, lead, onChoose }: Props) {
-  const [settled] = useDebouncedValue(JSON.stringify(request), SLURM_ESTIMATE_MS);
+export function StartEstimate({ request, isValid, lead, onChoose }: Props) {
+  const [settled] = useDebouncedValue(JSON.stringify(request), SLURM_ESTIMATE_DELAY_MS);
   const { data, error } = useQuery({
     ...estimateQuery(JSON.parse(settled) as EstimateRequest),
-    enabled: possible,
+    enabled: isValid,
   });
-  if (!possible)
+  if (!isValid)
     return (
       <p className={`${classes.estimate} ${classes.why}`} role="status">
         <Trans>Correct the marked fields.</Trans>

@@ -41,7 +41,7 @@ const bodyOf = ({ name, gid, description, members }: GroupValues) => ({
 export function useNewGroup(onClose: () => void): Form<GroupValues> {
   const navigate = useNavigate();
   return useRecordForm({
-    draft: useFormDraft('new-group', false),
+    draft: useFormDraft('new-group'),
     isValid: isGroupValues,
     initial: () => EMPTY,
     fields: FIELDS,

@@ -2,7 +2,7 @@
 import { t } from '@lingui/core/macro';
 import type { components } from '@/api/schema';
 import type { Cluster, MyLimits } from '@/api/types';
-import { cpusText, gpusText } from '@/lib/resourceLabels';
+import { cpuCountText, gpuCountText } from '@/lib/resourceLabels';
 import { isClusterKnown } from '@/live/isClusterKnown';
 
 type Use = components['schemas']['UseOut'];
@@ -23,7 +23,7 @@ const MAX_GROUPS = 2;
 type Resource = 'gpus' | 'cpus';
 
 const amountText = (resource: Resource, count: number): string =>
-  resource === 'gpus' ? gpusText(count) : cpusText(count);
+  resource === 'gpus' ? gpuCountText(count) : cpuCountText(count);
 
 function cellOf(
   key: string,

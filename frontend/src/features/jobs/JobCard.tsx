@@ -83,7 +83,7 @@ export const JobCard = memo(function JobCard(props: Props) {
       <div className={classes.foot}>
         <div className={classes.about}>
           <span className={classes.quiet}>
-            <JobTimes job={job} id={job.job_id} />
+            <JobTimes job={job} slurmId={job.job_id} />
           </span>
           <Facts
             session={{ node: nodeNamesText(job), resources: job.resources }}

@@ -34,7 +34,7 @@ export function JobLog({ id, position }: Props) {
         onSilent={onSilent}
         first="stdout"
         find={position?.line ?? ''}
-        short
+        fitContent
       />
     </section>
   );

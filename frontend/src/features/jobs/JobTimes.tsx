@@ -7,11 +7,11 @@ import { jobTime } from './labels';
 interface Props {
   job: Job;
   /** the job's number in Slurm, to show it too */
-  id?: number | null;
+  slurmId?: number | null;
 }
 
 /** A job's time pending, running or run, and when it ends or ended. */
-export function JobTimes({ job, id = null }: Props) {
+export function JobTimes({ job, slurmId = null }: Props) {
   const now = useNowAs((ms) => (job.ended_at === null ? ms : 0)); // an ended job does not change
   const text = jobTime(job, now);
   const time = text.charAt(0).toUpperCase() + text.slice(1);
@@ -30,10 +30,10 @@ export function JobTimes({ job, id = null }: Props) {
       ) : (
         time
       )}
-      {id !== null && (
+      {slurmId !== null && (
         <>
           {' · '}
-          <Trans>Slurm job {id}</Trans>
+          <Trans>Slurm job {slurmId}</Trans>
         </>
       )}
     </>

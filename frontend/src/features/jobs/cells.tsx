@@ -6,7 +6,7 @@ import { useTrend } from '@/features/measurements/recentUsage';
 import { currentPercent } from '@/features/measurements/trend';
 import { translate, translateExact } from '@/i18n/translate';
 import { escapeInvisible } from '@/lib/escapeInvisible';
-import { gpuText } from '@/lib/resourceLabels';
+import { gpuRequestText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import { duration, utcTime } from '@/lib/time';
 import { useNowAs } from '@/lib/useNow';
@@ -121,7 +121,7 @@ function Duration({ job }: { job: Job }) {
 
 /** The requested resources without "no GPU", which most rows would begin with. */
 function resourcesText(job: Job): string {
-  const noGpu = gpuText({ gpus: 0 });
+  const noGpu = gpuRequestText({ gpus: 0 });
   return requestedTexts(job)
     .filter((each) => each !== noGpu)
     .join(' · ');
@@ -135,7 +135,7 @@ const CONTENTS: Readonly<Record<string, (job: Job, title: string | undefined) =>
   ended: (job) => time(job.ended_at),
   duration: (job) => ({ shown: <Duration job={job} /> }),
   resources: (job) => text(resourcesText(job)),
-  gpus: (job) => (job.resources.gpus > 0 ? text(gpuText(job.resources)) : NOTHING),
+  gpus: (job) => (job.resources.gpus > 0 ? text(gpuRequestText(job.resources)) : NOTHING),
   memory,
   cpu,
   gpu: gpuContent,

@@ -83,7 +83,7 @@ export function LimitForm(props: Props) {
   const shown = (typed: EditedLimit | null): LimitValues =>
     typed === null ? stored : rebased(typed.before, stored, typed.now);
   const form = useRecordForm<EditedLimit | null>({
-    draft: useFormDraft(`limits ${source.scope} ${source.name}`, false),
+    draft: useFormDraft(`limits ${source.scope} ${source.name}`),
     isValid: isEditedLimit,
     initial: () => null,
     fields: [...FIELDS, ...Object.keys(stored.types)],

@@ -3,7 +3,7 @@ import { plural, t } from '@lingui/core/macro';
 import type { Drift } from '@/api/types';
 import { joinWithCommas } from '@/i18n/lists';
 import { translate } from '@/i18n/translate';
-import { cpusText, gpusText } from '@/lib/resourceLabels';
+import { cpuCountText, gpuCountText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import { minutesAsTime } from '@/lib/time';
 import type { StateLabel } from '@/ui/StateChip';
@@ -54,9 +54,9 @@ export function limitValueText(field: Field, value: unknown): string {
 function amountText(field: Field, n: number): string {
   switch (field) {
     case 'gpus':
-      return gpusText(n);
+      return gpuCountText(n);
     case 'cpus':
-      return cpusText(n);
+      return cpuCountText(n);
     case 'sessions':
       return plural(n, { one: '# session', other: '# sessions' });
     case 'jobs':

@@ -22,11 +22,11 @@ interface Props {
   current: Match | null;
   wrap: boolean;
   /** as tall as its content, so that what follows a short log is visible */
-  short: boolean;
+  fitContent: boolean;
 }
 
 /** The log's text. It stays at the end unless the reader has scrolled up or is searching. */
-export function LogText({ doc, label, empty, matches, current, wrap, short }: Props) {
+export function LogText({ doc, label, empty, matches, current, wrap, fitContent }: Props) {
   const box = useRef<HTMLElement>(null);
   const text = useRef<HTMLPreElement>(null);
   const [isFollowing, setFollowing] = useState(true);
@@ -35,7 +35,7 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
   const first = doc.blocks[0]?.key;
 
   const hasText = doc.characters > 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the text is there once there is some
+  // biome-ignore lint/correctness/useExhaustiveDependencies: text.current is set only once hasText is true
   useLayoutEffect(() => {
     if (!isFollowing || !box.current || !text.current) return;
     const toEnd = (): void => {
@@ -50,7 +50,7 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
   }, [isFollowing, hasText]);
 
   // Text inserted above must not move the lines that the user reads.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first block is what moves it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs only when the first block changes
   useLayoutEffect(() => {
     const now = box.current;
     if (now && !isFollowing && height.current > 0 && now.scrollTop < NEAR_PX)
@@ -84,7 +84,7 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
         className={classes.text}
         onScroll={onScroll}
         data-wrap={wrap}
-        data-short={short}
+        data-fit-content={fitContent}
         aria-label={label}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
         tabIndex={0}
@@ -99,7 +99,7 @@ export function LogText({ doc, label, empty, matches, current, wrap, short }: Pr
                 block={block}
                 last={index === last}
                 matches={byBlock.get(block.key) ?? NONE}
-                current={current?.key === block.key ? current : null}
+                current={current?.blockKey === block.key ? current : null}
               />
             ))}
           </pre>
@@ -126,9 +126,9 @@ const isNearEnd = ({ scrollTop, clientHeight, scrollHeight }: HTMLElement): bool
 function groupByBlock(matches: readonly Match[]): Map<number, Match[]> {
   const groups = new Map<number, Match[]>();
   for (const match of matches) {
-    const group = groups.get(match.key);
+    const group = groups.get(match.blockKey);
     if (group) group.push(match);
-    else groups.set(match.key, [match]);
+    else groups.set(match.blockKey, [match]);
   }
   return groups;
 }

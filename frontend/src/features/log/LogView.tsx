@@ -32,12 +32,12 @@ interface Props {
   /** the initial search text */
   find?: string;
   /** for pages that show more than the log */
-  short?: boolean;
+  fitContent?: boolean;
 }
 
 /** A log, followed while it is written. */
 export function LogView(props: Props) {
-  const { source, stream, onStream, onSilent, first, find = '', short = false } = props;
+  const { source, stream, onStream, onSilent, first, find = '', fitContent = false } = props;
   const log = useLog(source, stream);
   const silent = isSilent(log);
   useEffect(() => {
@@ -68,7 +68,7 @@ export function LogView(props: Props) {
         </div>
       </div>
       <div className={classes.bar}>
-        <FindBar finder={finder} partly={log.before !== 0} />
+        <FindBar finder={finder} partly={log.bytesBefore !== 0} />
         <Checkbox
           className={classes.wrap}
           label={t`Wrap lines`}
@@ -85,7 +85,7 @@ export function LogView(props: Props) {
         matches={finder.result.matches}
         current={finder.current}
         wrap={wrap}
-        short={short}
+        fitContent={fitContent}
       />
       <p className={classes.note} role="status">
         {silent ? '' : stateText(log)}
@@ -95,9 +95,9 @@ export function LogView(props: Props) {
 }
 
 /** The note that the log has an earlier part, with a button to load it. */
-function Earlier({ log: { before, reading, readEarlier } }: { log: Log }) {
-  if (before === 0) return null;
-  if (before === null)
+function Earlier({ log: { bytesBefore, isLoadingEarlier, loadEarlier } }: { log: Log }) {
+  if (bytesBefore === 0) return null;
+  if (bytesBefore === null)
     return (
       <p className={classes.note}>
         <Trans>Only the end of this long log is shown. Download it to have all of it.</Trans>
@@ -108,13 +108,13 @@ function Earlier({ log: { before, reading, readEarlier } }: { log: Log }) {
       <Button
         size="compact-sm"
         variant="default"
-        loading={reading}
+        loading={isLoadingEarlier}
         leftSection={<Icon name="up" size={14} />}
-        onClick={readEarlier}
+        onClick={loadEarlier}
       >
         <Trans>Load earlier lines</Trans>
       </Button>
-      <span>{t`${{ size: sizeText(before) }} of this log is not loaded.`}</span>
+      <span>{t`${{ size: sizeText(bytesBefore) }} of this log is not loaded.`}</span>
     </div>
   );
 }

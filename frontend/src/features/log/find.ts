@@ -6,8 +6,8 @@ import { type Block, type LogDoc, paintBlock } from './doc';
 export const MAX_FOUND = 2000;
 
 export interface Match {
-  /** of the block; `line` is the line's index in it */
-  key: number;
+  /** `line` is the line's index in the block with this key */
+  blockKey: number;
   line: number;
   start: number;
   end: number;
@@ -21,7 +21,7 @@ export interface SearchResult {
 
 /** Return whether two matches are the same; matches are searched again with each new line. */
 export const isSameMatch = (match: Match, other: Match): boolean =>
-  match.key === other.key && match.line === other.line && match.start === other.start;
+  match.blockKey === other.blockKey && match.line === other.line && match.start === other.start;
 
 const NOTHING_FOUND: SearchResult = { matches: [], more: false };
 
@@ -45,7 +45,7 @@ function findInLine(line: string, query: string): { start: number; end: number }
 
 function findInBlock(block: Block, query: string): Match[] {
   return paintBlock(block).flatMap((pieces, line) =>
-    findInLine(textOf(pieces), query).map((range) => ({ key: block.key, line, ...range })),
+    findInLine(textOf(pieces), query).map((range) => ({ blockKey: block.key, line, ...range })),
   );
 }
 

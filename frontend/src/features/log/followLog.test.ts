@@ -92,7 +92,7 @@ describe('followLog', () => {
     await follow(piece('one\n', 0));
     browser.newest().send('log', piece('late\n', 9000));
     expect(plainText(log.doc)).toBe('late\n');
-    expect(log.before).toBe(9000);
+    expect(log.bytesBefore).toBe(9000);
   });
 
   it('tries again when the portal does not respond, but not after a refusal', async () => {

@@ -13,21 +13,21 @@ const KEPT_CHARACTERS = 8_000_000;
 export interface LogState {
   doc: LogDoc;
   /** the number of bytes before the text shown; null: more than can be shown here */
-  before: number | null;
+  bytesBefore: number | null;
   state: 'loading' | 'following' | 'broken' | 'complete';
   error: string | null;
 }
 
-export const LOADING: LogState = { doc: EMPTY, before: 0, state: 'loading', error: null };
+export const LOADING: LogState = { doc: EMPTY, bytesBefore: 0, state: 'loading', error: null };
 
 /** Append a piece; `skipped`: output in between was left out, so drop the text before it. */
 function withPiece(log: LogState, piece: LogPiece, skipped: boolean): LogState {
   const extended = append(skipped ? EMPTY : log.doc, piece.text);
   const doc = trim(extended, KEPT_CHARACTERS);
-  const start = skipped || log.state === 'loading' ? piece.offset : log.before;
+  const start = skipped || log.state === 'loading' ? piece.offset : log.bytesBefore;
   return {
     doc,
-    before: doc === extended ? start : null,
+    bytesBefore: doc === extended ? start : null,
     state: piece.end ? 'complete' : 'following',
     error: null,
   };

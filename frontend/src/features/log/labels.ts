@@ -11,8 +11,8 @@ const STATE_TEXT: Record<LogState['state'], string> = {
 };
 
 /** Describe a log's state; if its beginning is not loaded, that this is its end. */
-export function stateText({ state, before }: Pick<LogState, 'state' | 'before'>): string {
-  if (state === 'complete' && before !== 0) return t`End of the log.`;
+export function stateText({ state, bytesBefore }: Pick<LogState, 'state' | 'bytesBefore'>): string {
+  if (state === 'complete' && bytesBefore !== 0) return t`End of the log.`;
   return STATE_TEXT[state];
 }
 

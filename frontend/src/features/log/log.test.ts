@@ -179,8 +179,8 @@ describe('words and addresses', () => {
   });
 
   it('show whether the log is complete', () => {
-    expect(stateText({ state: 'complete', before: 0 })).toBe('End of log.');
-    expect(stateText({ state: 'complete', before: 9 })).toContain('End of the log');
+    expect(stateText({ state: 'complete', bytesBefore: 0 })).toBe('End of log.');
+    expect(stateText({ state: 'complete', bytesBefore: 9 })).toContain('End of the log');
   });
 
   it('name the task of an array', () => {

@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { useEffect, useMemo, useState } from 'react';
-import { LOCAL_SEARCH_MS } from '@/lib/typing';
+import { LOCAL_SEARCH_DELAY_MS } from '@/lib/typing';
 import type { LogDoc } from './doc';
 import { findMatches, isSameMatch, type Match, type SearchResult } from './find';
 
@@ -19,7 +19,7 @@ export interface Finder {
 /** A search in a log. The last match is the first current one, as the log's end is visible. */
 export function useFind(doc: LogDoc, initial: string): Finder {
   const [text, setText] = useState(initial);
-  const [query] = useDebouncedValue(text, LOCAL_SEARCH_MS);
+  const [query] = useDebouncedValue(text, LOCAL_SEARCH_DELAY_MS);
   const [chosen, setChosen] = useState<Match | null>(null);
   const result = useMemo(() => findMatches(doc, query), [doc, query]);
   const { matches } = result;

@@ -7,45 +7,45 @@ import type { LogSource, Stream } from './source';
 
 export interface Log extends LogState {
   /** loads earlier output */
-  readEarlier: () => void;
-  reading: boolean;
+  loadEarlier: () => void;
+  isLoadingEarlier: boolean;
 }
 
 /** A log, followed while the page is open. */
 export function useLog({ kind, id, task }: LogSource, stream: Stream): Log {
   const [log, setLog] = useState(LOADING);
-  const [reading, setReading] = useState(false);
+  const [isLoadingEarlier, setLoadingEarlier] = useState(false);
   // a late response may belong to the log that was shown before
   const shownLogs = useRef(0);
   useEffect(() => {
     shownLogs.current += 1;
     setLog(LOADING);
-    setReading(false);
+    setLoadingEarlier(false);
     return followLog({ kind, id, task }, stream, setLog);
   }, [kind, id, task, stream]);
 
-  const { before } = log;
-  const readEarlier = useCallback(() => {
-    if (!before) return;
+  const { bytesBefore } = log;
+  const loadEarlier = useCallback(() => {
+    if (!bytesBefore) return;
     const requestedFor = shownLogs.current;
     const add = async (): Promise<void> => {
-      const change = await earlierPiece({ kind, id, task }, stream, before).then(
+      const change = await earlierPiece({ kind, id, task }, stream, bytesBefore).then(
         ({ text, offset }) =>
           (state: LogState): LogState =>
             // Unless the log was truncated since, because it had grown too long.
-            state.before === before
-              ? { ...state, doc: prepend(state.doc, text), before: offset }
+            state.bytesBefore === bytesBefore
+              ? { ...state, doc: prepend(state.doc, text), bytesBefore: offset }
               : state,
         (error: unknown) =>
           (state: LogState): LogState => ({ ...state, error: errorMessage(error) }),
       );
       if (requestedFor !== shownLogs.current) return;
       setLog(change);
-      setReading(false);
+      setLoadingEarlier(false);
     };
-    setReading(true);
+    setLoadingEarlier(true);
     void add();
-  }, [kind, id, task, stream, before]);
+  }, [kind, id, task, stream, bytesBefore]);
 
-  return { ...log, readEarlier, reading };
+  return { ...log, loadEarlier, isLoadingEarlier };
 }

@@ -5,8 +5,8 @@ import { type LogSource, readLog, type Stream } from './source';
 export const otherStream = (stream: Stream): Stream => (stream === 'stdout' ? 'stderr' : 'stdout');
 
 /** Return whether the log is empty and stays so. */
-export const isSilent = ({ state, doc, before }: LogState): boolean =>
-  state === 'complete' && doc.characters === 0 && before === 0;
+export const isSilent = ({ state, doc, bytesBefore }: LogState): boolean =>
+  state === 'complete' && doc.characters === 0 && bytesBefore === 0;
 
 interface StreamState {
   stream: Stream;

@@ -17,7 +17,7 @@ import { LanguageChoice } from './LanguageChoice';
 import { type Credentials, LoginForm } from './LoginForm';
 import classes from './LoginPage.module.css';
 import { NewPasswordStep } from './NewPasswordStep';
-import { broadcastLogin, toLoginEvent } from './otherTabs';
+import { broadcastLoginEvent, toLoginEvent } from './otherTabs';
 import { storeTypedName, takeTypedName } from './typedName';
 
 type Step = { due: 'login' } | { due: 'code' } | { due: 'password'; credentials: Credentials };
@@ -45,7 +45,7 @@ export function LoginPage() {
   const continueLogin = (user: LoggedIn, credentials?: Credentials): void => {
     const { second_factor, second_factor_was_reset } = user;
     rememberLogin(user.login_id);
-    broadcastLogin(toLoginEvent(user));
+    broadcastLoginEvent(toLoginEvent(user));
     if (user.password_change_required) {
       // Keep the one-time password in memory, for the request that replaces it.
       setStep(credentials ? { due: 'password', credentials } : FIRST);

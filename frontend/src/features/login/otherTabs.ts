@@ -21,12 +21,12 @@ export function toLoginEvent(login: LoggedIn): LoginEvent {
 
 const channel = 'BroadcastChannel' in window ? new BroadcastChannel(CHANNEL) : null;
 
-export function broadcastLogin(event: LoginEvent): void {
+export function broadcastLoginEvent(event: LoginEvent): void {
   channel?.postMessage(event);
 }
 
 /** Register a listener for events of other tabs. Returns a function that unregisters it. */
-export function onOtherTabs(listener: (event: LoginEvent) => void): () => void {
+export function onLoginEventFromOtherTabs(listener: (event: LoginEvent) => void): () => void {
   const onMessage = ({ data }: MessageEvent<LoginEvent>): void => listener(data);
   channel?.addEventListener('message', onMessage);
   return () => channel?.removeEventListener('message', onMessage);

@@ -13,7 +13,7 @@ import { extendSession, startAgain } from '@/features/sessions/actions';
 import { navigation } from '@/lib/navigation';
 import { seesAdmin } from '@/lib/roles';
 import { minutesAsTime } from '@/lib/time';
-import { SERVER_CHECK_MS, SERVER_SEARCH_MS } from '@/lib/typing';
+import { SERVER_CHECK_DELAY_MS, SERVER_SEARCH_DELAY_MS } from '@/lib/typing';
 import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
@@ -87,7 +87,7 @@ function useFound(text: string): Found {
   const sessions = useLive((s) => s.sessions);
   const jobs = useLive((s) => s.jobs);
   const known = useMemo(() => allCommands({ me, sessions, jobs }), [me, sessions, jobs]);
-  const [typed] = useDebouncedValue(text.trim(), SERVER_SEARCH_MS);
+  const [typed] = useDebouncedValue(text.trim(), SERVER_SEARCH_DELAY_MS);
   const asks = typed.length >= ENOUGH_TYPED;
   // A slow search is acceptable: the pages of jobs and users find the rest.
   const name = jobNameIn(typed);
@@ -114,7 +114,7 @@ const NO_COMMANDS: Command[] = [];
 
 /** The files whose names match, in the folder that the Files page shows, else in the home. */
 function useFiles(text: string): Found {
-  const [typed] = useDebouncedValue(text, SERVER_CHECK_MS);
+  const [typed] = useDebouncedValue(text, SERVER_CHECK_DELAY_MS);
   const asks = text.length >= ENOUGH_TYPED;
   const isCurrent = asks && typed === text;
   const { data, error, isFetching } = useQuery({

@@ -3,7 +3,7 @@ import type { Cluster } from '@/api/types';
 import { gpuTypesOf } from './outlook';
 import type { ResourceFormValues } from './requestedResources';
 import type { Purpose } from './resolveResources';
-import { useWaits } from './useWaits';
+import { useWaitTexts } from './useWaitTexts';
 import { WaitList } from './WaitList';
 import { inPartition } from './waits';
 
@@ -17,11 +17,11 @@ interface Props {
 export function PartitionWaits({ cluster, values, purpose }: Props) {
   const fitting = cluster.partitions.filter((each) => !values.gpus || gpuTypesOf(each).length > 0);
   const choices = fitting.length > 1 ? fitting : [];
-  const waits = useWaits(
+  const waitTexts = useWaitTexts(
     choices.map((partition) => inPartition(values, partition)),
     cluster,
     purpose,
   );
-  const items = choices.map(({ name }, index) => [name, waits[index]] as const);
+  const items = choices.map(({ name }, index) => [name, waitTexts[index]] as const);
   return <WaitList label={t`Expected waits by partition`} items={items} />;
 }

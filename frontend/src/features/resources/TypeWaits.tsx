@@ -3,7 +3,7 @@ import type { Cluster } from '@/api/types';
 import { findPartition, gpuTypesOf } from './outlook';
 import type { ResourceFormValues } from './requestedResources';
 import type { Purpose } from './resolveResources';
-import { useWaits } from './useWaits';
+import { useWaitTexts } from './useWaitTexts';
 import { WaitList } from './WaitList';
 
 interface Props {
@@ -17,11 +17,11 @@ export function TypeWaits({ cluster, values, purpose }: Props) {
   const partition = findPartition(cluster, values.partition);
   const types = partition && values.gpus ? gpuTypesOf(partition) : [];
   const choices = types.length > 1 ? [null, ...types] : [];
-  const waits = useWaits(
+  const waitTexts = useWaitTexts(
     choices.map((type) => ({ ...values, gpu_type: type })),
     cluster,
     purpose,
   );
-  const items = choices.map((type, index) => [type ?? t`Any type`, waits[index]] as const);
+  const items = choices.map((type, index) => [type ?? t`Any type`, waitTexts[index]] as const);
   return <WaitList label={t`Expected waits by GPU type`} items={items} />;
 }

@@ -2,7 +2,7 @@
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { joinWithAnd } from '@/i18n/lists';
-import { cpusText, gpusText } from '@/lib/resourceLabels';
+import { cpuCountText, gpuCountText } from '@/lib/resourceLabels';
 import { duration } from '@/lib/time';
 
 type Idle = Pick<Session, 'state' | 'idle_since' | 'resources'>;
@@ -18,7 +18,10 @@ export function idleText(
   if (state !== 'running' || since === null) return null;
   if (keptAtMs !== null && keptAtMs > Date.parse(since)) return null;
   const { gpus, cpus } = resources;
-  const resourcesText = joinWithAnd([...(gpus > 0 ? [gpusText(gpus)] : []), cpusText(cpus)]);
+  const resourcesText = joinWithAnd([
+    ...(gpus > 0 ? [gpuCountText(gpus)] : []),
+    cpuCountText(cpus),
+  ]);
   const time = duration(nowMs - Date.parse(since));
   return t`Idle for ${time}: it holds ${{ held: resourcesText }} that others could use.`;
 }

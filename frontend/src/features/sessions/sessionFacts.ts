@@ -2,7 +2,7 @@
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
-import { gpuText, nodesText } from '@/lib/resourceLabels';
+import { gpuRequestText, nodeCountText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import { minutesAsTime } from '@/lib/time';
 
@@ -21,7 +21,7 @@ function fact(label: string, value: string | number | null | undefined): Fact[] 
 export function resourceFacts({ resources, environment_title }: Session): Fact[] {
   return [
     ...fact(t`Environment`, translateExact(environment_title)),
-    ...fact(t`GPUs`, resources.gpus > 0 ? gpuText(resources) : t`none`),
+    ...fact(t`GPUs`, resources.gpus > 0 ? gpuRequestText(resources) : t`none`),
     ...fact(t`CPUs`, resources.cpus),
     ...fact(
       t`Memory`,
@@ -37,7 +37,7 @@ export function resourceFacts({ resources, environment_title }: Session): Fact[]
 export function placeFacts(session: Session): Fact[] {
   const { partition, account, qos, nodes } = session.resources;
   return [
-    ...fact(t`Node`, session.node ?? (nodes > 1 ? nodesText(nodes) : null)),
+    ...fact(t`Node`, session.node ?? (nodes > 1 ? nodeCountText(nodes) : null)),
     ...fact(t`Partition`, partition),
     ...fact(t`Slurm account`, account),
     ...fact(t`QOS`, qos),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '@/api/types';
-import { gpuText, resourceTexts } from '@/lib/resourceLabels';
+import { gpuRequestText, resourceTexts } from '@/lib/resourceLabels';
 import { endedUnexpectedly, endReason, stateLabel } from './labels';
 import { terminalPlaces } from './terminals';
 import { startTimes, timelineSteps } from './timeline';
@@ -79,8 +79,8 @@ describe('words', () => {
       qos: null,
     };
     expect(resourceTexts(resources)).toEqual(['2 v100 GPUs', '1 CPU', '512 MB', '1 h 30 min']);
-    expect(gpuText({ gpus: 0, gpu_type: null })).toBe('no GPU');
-    expect(gpuText({ gpus: 1, gpu_type: null })).toBe('1 GPU');
+    expect(gpuRequestText({ gpus: 0, gpu_type: null })).toBe('no GPU');
+    expect(gpuRequestText({ gpus: 1, gpu_type: null })).toBe('1 GPU');
   });
 });
 

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment } from '@/api/types';
 import { findPartition } from '@/features/resources/outlook';
 import type { ResourceErrors, ResourceFormValues } from '@/features/resources/requestedResources';
-import { useWaits } from '@/features/resources/useWaits';
+import { useWaitTexts } from '@/features/resources/useWaitTexts';
 import { memoryText } from '@/lib/sizes';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { useGpuFigures } from './gpuFigures';
@@ -24,7 +24,7 @@ export function GpuTypes({ cluster, environment, values, fieldErrors, onChange }
   const figures = useGpuFigures();
   const partition = findPartition(cluster, values.partition);
   const types = (values.gpus && partition?.gpus.filter(({ total }) => total > 0)) || [];
-  const waits = useWaits(
+  const waitTexts = useWaitTexts(
     types.map(({ type }) => ({ ...values, gpu_type: type })),
     cluster,
     environment && { environment: environment.name },
@@ -68,7 +68,7 @@ export function GpuTypes({ cluster, environment, values, fieldErrors, onChange }
                 {free} of {total} free
               </Trans>
             </span>
-            <span>{waits[index]}</span>
+            <span>{waitTexts[index]}</span>
             <GpuMemory gb={cluster.gpu_memory_gb[type]} />
             {(figures.get(type) ?? []).map((figure) => (
               <span key={figure} className={classes.quiet}>

@@ -1,13 +1,14 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment } from '@/api/types';
-import { useWaits } from '@/features/resources/useWaits';
+import { useWaitTexts } from '@/features/resources/useWaitTexts';
 import { translateExact } from '@/i18n/translate';
 import { resourceTexts } from '@/lib/resourceLabels';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import type { CompletedPreset } from './presets';
 import classes from './StartPage.module.css';
 
+/** The value of the custom choice; those of the others are the presets' names. */
 export const CUSTOM = '(custom)';
 
 interface Props {
@@ -21,7 +22,7 @@ interface Props {
 /** Radio buttons: the site's presets, and custom resources. */
 export function ResourceChoice({ presets, cluster, environment, chosen, onChoose }: Props) {
   const possible = presets.filter(({ problem }) => problem === undefined);
-  const waits = useWaits(
+  const waitTexts = useWaitTexts(
     possible.map(({ values }) => values),
     cluster,
     environment && { environment: environment.name },
@@ -45,7 +46,7 @@ export function ResourceChoice({ presets, cluster, environment, chosen, onChoose
             {problem ? (
               <span className={classes.why}>{problem}</span>
             ) : (
-              <span className={classes.quiet}>{waits[possible.indexOf(completed)]}</span>
+              <span className={classes.quiet}>{waitTexts[possible.indexOf(completed)]}</span>
             )}
           </ChoiceCard>
         );

@@ -10,13 +10,14 @@ interface Props {
   values: ResourceFormValues;
   cluster: Cluster;
   environment: Environment | undefined;
-  possible: boolean;
+  /** whether the form has no errors */
+  isValid: boolean;
   onChoose: (resources: ResolvedResources) => void;
 }
 
 /** The expected start. Slurm estimates it only if the request would wait in the queue. */
-export function StartOutlook({ values, cluster, environment, possible, onChoose }: Props) {
-  if (!possible)
+export function StartOutlook({ values, cluster, environment, isValid, onChoose }: Props) {
+  if (!isValid)
     return (
       <p className={`${classes.outlook} ${classes.why}`} role="status">
         <Trans>Correct the marked fields.</Trans>
@@ -38,7 +39,7 @@ export function StartOutlook({ values, cluster, environment, possible, onChoose 
   return (
     <StartEstimate
       request={{ resources: toResources(values) ?? {}, environment: environment.name }}
-      possible
+      isValid
       lead={text}
       onChoose={onChoose}
     />

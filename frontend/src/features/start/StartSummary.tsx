@@ -4,7 +4,7 @@ import { Button, Paper } from '@mantine/core';
 import type { ResourceFormValues } from '@/features/resources/requestedResources';
 import { isComplete } from '@/features/resources/values';
 import { translateExact } from '@/i18n/translate';
-import { gpuText, resourceTexts } from '@/lib/resourceLabels';
+import { gpuRequestText, resourceTexts } from '@/lib/resourceLabels';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartOver } from '@/ui/RestoredForm';
@@ -49,7 +49,7 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
           values={values}
           cluster={start.cluster}
           environment={environment}
-          possible={Object.keys(start.fieldErrors).length === 0 && start.nameError === null}
+          isValid={Object.keys(start.fieldErrors).length === 0 && start.nameError === null}
           onChoose={start.setCustomResources}
         />
       )}
@@ -96,4 +96,4 @@ const valuesText = (values: ResourceFormValues): string =>
 
 /** Return a name for a setup, as in "PyTorch, 1 v100 GPU". */
 const suggestedName = (title: string, { gpus, gpu_type }: ResourceFormValues): string =>
-  `${title}, ${gpuText({ gpus, gpu_type })}`.slice(0, 60);
+  `${title}, ${gpuRequestText({ gpus, gpu_type })}`.slice(0, 60);

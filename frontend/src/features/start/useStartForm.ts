@@ -110,7 +110,7 @@ export function useStartForm(
   const { data: limits } = useQuery(myLimitsQuery);
   const { username } = useMe();
   const [lastStart] = useState(() => loadLastStart(username));
-  const draft = useFormDraft('start', Object.keys(link).length > 0);
+  const draft = useFormDraft('start', { perHistoryEntry: Object.keys(link).length > 0 });
   const [environmentName, setEnvironmentName] = useDraftField<string | undefined>(
     draft,
     'environment',

@@ -43,7 +43,7 @@ export function SubmitFoot(props: Props) {
         <StartOver draft={draft} onStartOver={onStartOver} />
         <StartEstimate
           request={{ resources: requested, ...purpose }}
-          possible={Object.keys(fieldErrors).length === 0}
+          isValid={Object.keys(fieldErrors).length === 0}
           onChoose={({ nodes, account, qos, ...node }) =>
             onChoose({ ...values, nodes, account, qos, node })
           }

@@ -34,17 +34,17 @@ import { TemplateCards } from './TemplateCards';
 const ScriptForm = lazyPart(async () => (await import('./ScriptForm')).ScriptForm);
 const TemplateForm = lazyPart(async () => (await import('./TemplateForm')).TemplateForm);
 
-/** A new job: from a template, from an own script, or with the values of an earlier job. */
+/** A new job: from a template, from a custom script, or with the values of an earlier job. */
 export function SubmitPage() {
   const {
     template,
     from: earlierId,
     own,
-    imported: isImported = false,
+    imported: startedFromFile = false,
     ...link
   } = useSearch({ from: '/signed-in/jobs/new' });
   const navigate = useNavigate();
-  const [imported, setImported] = useState<ImportedFile | null>(null);
+  const [importedFile, setImportedFile] = useState<ImportedFile | null>(null);
   const cluster = useLive((s) => s.cluster);
   const earlier = useQuery({ ...jobQuery(earlierId ?? ''), enabled: earlierId !== undefined });
   if (earlier.error)
@@ -76,9 +76,9 @@ export function SubmitPage() {
   const start = async (script: ScriptImport): Promise<void> => {
     // The new entry of the history comes first, because the form's draft belongs to it.
     await navigate({ to: '/jobs/new', search: { own: true, imported: true } });
-    setImported((before) => ({ script, count: (before?.count ?? 0) + 1 }));
+    setImportedFile((before) => ({ script, count: (before?.count ?? 0) + 1 }));
   };
-  const file = isImported ? imported : null;
+  const file = startedFromFile ? importedFile : null;
   return (
     <ScriptFile onScript={start}>
       {(button) =>
@@ -87,8 +87,8 @@ export function SubmitPage() {
             key={file?.count ?? 0}
             cluster={cluster}
             earlierJob={undefined}
-            imported={file?.script ?? null}
-            isImported={isImported}
+            importedScript={file?.script ?? null}
+            startedFromFile={startedFromFile}
             fileButton={button}
           />
         ) : (
@@ -105,7 +105,7 @@ interface ImportedFile {
   count: number;
 }
 
-const NO_FILE = { imported: null, isImported: false } as const;
+const NO_FILE = { importedScript: null, startedFromFile: false } as const;
 
 const GROUPS = {
   cards: [['cards', 9]],
@@ -116,7 +116,7 @@ const GROUPS = {
   ],
 } as const;
 
-/** The place of a form with its title; that of a template has a description. */
+/** A placeholder for a form and its title; that for a template's form has a description too. */
 function LoadingForm({ isTemplate = false }: { isTemplate?: boolean }) {
   return (
     <>
@@ -133,7 +133,7 @@ function LoadingForm({ isTemplate = false }: { isTemplate?: boolean }) {
   );
 }
 
-/** The switch between templates and an own script. */
+/** The switch between templates and a custom script. */
 function SourceSwitch({ value }: { value: 'templates' | 'own' }) {
   const navigate = useNavigate();
   return (
@@ -256,16 +256,16 @@ function Starter({ template, file }: { template: string; file: string }) {
 }
 
 interface ScriptSourceProps extends FormProps {
-  imported: ScriptImport | null;
-  isImported: boolean;
+  importedScript: ScriptImport | null;
+  startedFromFile: boolean;
   fileButton?: ReactNode;
 }
 
 function ScriptSource({
   cluster,
   earlierJob,
-  imported,
-  isImported,
+  importedScript,
+  startedFromFile,
   fileButton,
 }: ScriptSourceProps) {
   const environments = useQuery(environmentsQuery);
@@ -300,8 +300,8 @@ function ScriptSource({
           cluster={cluster}
           defaults={first}
           earlierJob={earlierJob}
-          imported={imported}
-          isImported={isImported}
+          importedScript={importedScript}
+          startedFromFile={startedFromFile}
           onStartOver={() => setRound(round + 1)}
         />
       </Suspense>

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { Cluster, Environment, JobDetail, ResolvedResources, ScriptImport } from '@/api/types';
 import { isText } from '@/lib/drafts';
-import { SERVER_CHECK_MS } from '@/lib/typing';
+import { SERVER_CHECK_DELAY_MS } from '@/lib/typing';
 import { useDraftField, useFormDraft } from '@/lib/useFormDraft';
 import { toOptionalRequest, useOptionalFields } from './OptionalFields';
 import { sizingQuery } from './queries';
@@ -31,14 +31,14 @@ export interface ScriptFormInput {
   /** an earlier job to fill in */
   earlierJob: JobDetail | undefined;
   /** a file to fill in */
-  imported: ScriptImport | null;
-  /** whether this entry of the tab's history began with a file */
-  isImported: boolean;
+  importedScript: ScriptImport | null;
+  /** whether this history entry began with a file; stays true after a reload, when the file is gone */
+  startedFromFile: boolean;
 }
 
 /** Fetch the usage of earlier runs. Scripts are identified by name: without one there are none. */
 function useScriptSizing(job: string | undefined, name: string, environment: string) {
-  const [typed] = useDebouncedValue(name.trim(), SERVER_CHECK_MS);
+  const [typed] = useDebouncedValue(name.trim(), SERVER_CHECK_DELAY_MS);
   return useQuery({
     ...sizingQuery(job ? { job } : { script: typed, environment: environment || null }),
     enabled: job !== undefined || typed !== '',
@@ -47,9 +47,11 @@ function useScriptSizing(job: string | undefined, name: string, environment: str
 
 /** Keep the state of the form of a script's job, and submit it. */
 export function useScriptForm(input: ScriptFormInput) {
-  const { environments, cluster, defaults, earlierJob, imported, isImported } = input;
+  const { environments, cluster, defaults, earlierJob, importedScript, startedFromFile } = input;
   const available = environments.filter((e) => e.available || e.name === earlierJob?.environment);
-  const draft = useFormDraft('script', earlierJob !== undefined || isImported);
+  const draft = useFormDraft('script', {
+    perHistoryEntry: earlierJob !== undefined || startedFromFile,
+  });
   const [chosen, setChosen] = useDraftField(
     draft,
     'environment',
@@ -85,7 +87,7 @@ export function useScriptForm(input: ScriptFormInput) {
   // Once: what the user has changed since then is in the draft.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the form is mounted for each file
   useEffect(() => {
-    if (imported && Object.keys(draft.stored).length === 0) fill(imported);
+    if (importedScript && Object.keys(draft.stored).length === 0) fill(importedScript);
   }, []);
   const empty = checkScript(script, earlierJob !== undefined);
   const submitting = useSubmit({

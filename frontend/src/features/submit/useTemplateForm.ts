@@ -123,8 +123,10 @@ function useEnvironment(
 /** Keep the state of the form of a template's job, and submit it. */
 export function useTemplateForm(input: TemplateFormInput) {
   const { template, cluster, earlierJob, link } = input;
-  const byAddress = earlierJob !== undefined || Object.keys(link).length > 0;
-  const draft = useFormDraft(`template ${template.name}`, byAddress);
+  const isFilledByAddress = earlierJob !== undefined || Object.keys(link).length > 0;
+  const draft = useFormDraft(`template ${template.name}`, {
+    perHistoryEntry: isFilledByAddress,
+  });
   const typed = useParameters(input, draft);
   const choice = useEnvironment(input, draft);
   const { requested } = choice;

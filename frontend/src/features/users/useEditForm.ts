@@ -34,7 +34,7 @@ export function useEditForm(user: User, onClose: () => void) {
   const queries = useQueryClient();
   const [message, setMessage] = useState<string | null>(null);
   const form = useRecordForm({
-    draft: useFormDraft(`user ${user.username}`, false),
+    draft: useFormDraft(`user ${user.username}`),
     isValid: isEditedUser,
     initial: (): EditedUser => ({
       base: toOriginalUser(user),

@@ -31,7 +31,7 @@ export const useNewUser = (
   onCreated: (created: CreatedUser) => void,
 ): Form<NewUserValues> =>
   useRecordForm({
-    draft: useFormDraft('new-user', false),
+    draft: useFormDraft('new-user'),
     isValid: isNewUserValues,
     initial: () => EMPTY,
     fields: FIELDS,

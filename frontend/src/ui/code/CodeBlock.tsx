@@ -34,11 +34,11 @@ export function CodeBlock({ text, label }: { text: string; label: string }) {
         {pieces === null
           ? text
           : pieces.map((piece, index) =>
-              piece.names === '' ? (
+              piece.classNames === '' ? (
                 piece.text
               ) : (
-                // biome-ignore lint/suspicious/noArrayIndexKey: a piece has no other name than its place
-                <span key={index} className={piece.names}>
+                // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their position
+                <span key={index} className={piece.classNames}>
                   {piece.text}
                 </span>
               ),

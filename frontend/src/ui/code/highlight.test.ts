@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { highlight, MAX_CHARACTERS } from './highlight';
 
 const kinds = (script: string): Record<string, string> =>
-  Object.fromEntries(highlight(script).map(({ text, names }) => [text, names]));
+  Object.fromEntries(highlight(script).map(({ text, classNames }) => [text, classNames]));
 
 const SCRIPT = `#!/bin/bash
 # train it
@@ -36,6 +36,6 @@ describe('syntax highlighting', () => {
 
   it('leaves very long texts unchanged', () => {
     const long = 'echo\n'.repeat(MAX_CHARACTERS / 4);
-    expect(highlight(long)).toEqual([{ text: long, names: '' }]);
+    expect(highlight(long)).toEqual([{ text: long, classNames: '' }]);
   });
 });
