@@ -62,8 +62,9 @@ class Restored:
 def restore(config: Path, file: Path, *, replace: bool) -> Restored:
     """Restore a backup.
 
-    Raises BackupError, StartRefused or SettingsError; then nothing was changed except the files in
-    `written`, and the same command can be repeated.
+    Raises BackupError, StartRefused or SettingsError. Some files, or the database, may have been
+    replaced by then. The same command can be repeated; a database that it has already restored
+    needs `replace`.
     """
     refuse_untrusted_file(file, "this backup", UNTRUSTED_FILE.format(file=file))
     refuse_untrusted_file(config, "these settings", UNTRUSTED_CONFIG)
@@ -133,7 +134,14 @@ def _check_database(settings: Settings, manifest: Manifest, *, replace: bool) ->
         raise BackupError(f"There are open connections to {where}: stop every portal that uses it.")
     empty = sqlite.is_empty(file) if file else server.is_empty()
     if not empty and not replace:
-        raise BackupError(f"The database {where} already exists: use --replace to move it aside.")
+        if file is not None:
+            sentence = f"The database {where} already exists: use --replace to move it aside."
+        else:
+            sentence = (
+                f"The database {where} is not empty: use --replace to delete its content and "
+                "restore the backup."
+            )
+        raise BackupError(sentence)
 
 
 def _plan_secrets(

@@ -60,7 +60,14 @@ def backup(
 
 def restore(
     file: Annotated[Path, typer.Argument(help="A backup.", show_default=False)],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing state.")] = False,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace",
+            help="Replace existing secrets, and the database: SQLite's is moved aside, "
+            "PostgreSQL's content is deleted.",
+        ),
+    ] = False,
 ) -> None:
     """Restore a backup, and migrate its database to this schema. Stop the portal first."""
     config = _config_path()

@@ -152,7 +152,7 @@ class TestPortal:
         file = tmp_path / "backup"
         done = run("backup", str(file))
         assert (done.code, done.err) == (0, "")
-        assert "already exists: use --replace" in run("restore", str(file)).err
+        assert "is not empty: use --replace to delete its content" in run("restore", str(file)).err
         databases.sql(run.server, EVENT)
         done = run("restore", "--replace", str(file))
         assert (done.code, done.err) == (0, "")
