@@ -31,6 +31,8 @@ MAX_SECONDS = 32_503_680_000.0
 """The year 3000."""
 MAX_MB = float(1 << 30)
 MAX_CPUS = 65_536.0
+MEMORY, CPUS, FIRST_GPU = 0, 1, 2
+"""Indexes of a point's values. Each GPU has two, its use and its memory, from FIRST_GPU on."""
 
 Values = tuple[float | None, ...]
 
@@ -102,7 +104,7 @@ def point_row(point: Point) -> list[float | None]:
 def _round(index: int, value: float | None) -> float | None:
     if value is None:
         return None
-    return round(value, 2) if index == 1 else round(value)
+    return round(value, 2) if index == CPUS else round(value)
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -179,7 +181,7 @@ def parse_point(value: object) -> Point | None:
 def _bound(index: int) -> float:
     if is_memory(index):
         return MAX_MB
-    return MAX_CPUS if index == 1 else 100.0
+    return MAX_CPUS if index == CPUS else 100.0
 
 
 def _number(value: object, most: float) -> float | None:
@@ -196,7 +198,7 @@ def _number(value: object, most: float) -> float | None:
 
 def is_memory(index: int) -> bool:
     """Return whether the value at this index of a point is memory."""
-    return index == 0 or (index > 1 and index % 2 == 1)
+    return index == MEMORY or (index >= FIRST_GPU and (index - FIRST_GPU) % 2 == 1)
 
 
 def merge_points(first: Point, second: Point) -> Point:

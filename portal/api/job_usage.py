@@ -10,7 +10,7 @@ from portal.api.logs import task_in_query
 from portal.api.session_use import GpuUse
 from portal.services.jobs import jobs, measurements
 from portal.web.dependencies import ContextDep, CurrentUser
-from spawner.usage_file import GpuInfo, NodeSeries
+from spawner.usage_file import CPUS, FIRST_GPU, MEMORY, GpuInfo, NodeSeries
 
 router = APIRouter(tags=["jobs"])
 
@@ -74,8 +74,8 @@ def _to_node(series: NodeSeries) -> NodeUsageOut:
         node=series.node,
         step_s=header.step_s,
         at=[point.start for point in series.points],
-        memory_mb=_column(series, 0),
-        cpus=_column(series, 1),
+        memory_mb=_column(series, MEMORY),
+        cpus=_column(series, CPUS),
         memory_limit_mb=header.memory_limit_mb,
         gpus=gpus,
         memory_killed_at=None if killed_at is None else datetime.fromtimestamp(killed_at, UTC),
@@ -83,10 +83,11 @@ def _to_node(series: NodeSeries) -> NodeUsageOut:
 
 
 def _to_gpu(series: NodeSeries, index: int, gpu: GpuInfo) -> GpuUse:
+    first = FIRST_GPU + 2 * index
     return GpuUse(
         name=gpu.name,
-        use_percent=_column(series, 2 + 2 * index),
-        memory_mb=_column(series, 3 + 2 * index),
+        use_percent=_column(series, first),
+        memory_mb=_column(series, first + 1),
         memory_total_mb=gpu.memory_total_mb,
     )
 

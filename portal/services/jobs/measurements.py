@@ -15,7 +15,7 @@ from portal.models import BatchJob, JobState
 from portal.services.slurm.job_logs import check_task
 from portal.services.store import update_row
 from spawner.catalog import jobscript
-from spawner.usage_file import NodeSeries
+from spawner.usage_file import FIRST_GPU, NodeSeries
 
 READ_WITHIN_S = 5.0
 CLOCKS_DIFFER = timedelta(minutes=10)
@@ -83,9 +83,9 @@ def mean_gpu_percent(series: Iterable[NodeSeries]) -> float | None:
     """Return the mean use of all GPUs over all measurements, 0 to 100; None without any."""
     total, samples = 0.0, 0
     for each in series:
-        ends = 2 + 2 * len(each.header.gpus or ())
+        end = FIRST_GPU + 2 * len(each.header.gpus or ())
         for point in each.points:
-            uses = [use for use in point.values[2:ends:2] if use is not None]
+            uses = [use for use in point.values[FIRST_GPU:end:2] if use is not None]
             total += point.samples * sum(uses)
             samples += point.samples * len(uses)
     return round(min(100.0, max(0.0, total / samples)), 1) if samples else None

@@ -18,7 +18,7 @@ from portal.models import BatchJob, Job, JobState, Session, SessionMeasurements,
 from portal.services.jobs.usage_trend import LOOK_BACK_S, Measurements, UsageTrend, usage_trend
 from portal.services.sessions.measurements import load_reports
 from spawner.errors import SpawnerError
-from spawner.usage_file import NodeSeries
+from spawner.usage_file import CPUS, FIRST_GPU, NodeSeries
 
 Running = TypeVar("Running", Session, BatchJob)
 
@@ -155,8 +155,8 @@ def _from_file(series: NodeSeries) -> Measurements:
     return Measurements(
         at=[point.start for point in series.points],
         step_s=series.header.step_s,
-        cpus=_column(series, 1),
-        gpus=[_column(series, 2 + 2 * index) for index in range(gpus)],
+        cpus=_column(series, CPUS),
+        gpus=[_column(series, FIRST_GPU + 2 * index) for index in range(gpus)],
     )
 
 

@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spawner.node.usage.meter import Use
-from spawner.usage_file import MAX_GPUS, GpuInfo, Header, Point, merge_groups, merge_points
+from spawner.usage_file import (
+    CPUS,
+    FIRST_GPU,
+    MAX_GPUS,
+    MEMORY,
+    GpuInfo,
+    Header,
+    Point,
+    merge_groups,
+    merge_points,
+)
 
 MAX_POINTS = 240
 MB = 1 << 20
@@ -44,7 +54,7 @@ class Series:
         gpus = use.gpus[:MAX_GPUS] if use.gpus is not None else None
         if gpus is not None and self._names != [gpu.name for gpu in gpus]:
             self._names = [gpu.name for gpu in gpus]
-            self._points = [Point(p.start, p.values[:2], p.samples) for p in self._points]
+            self._points = [Point(p.start, p.values[:FIRST_GPU], p.samples) for p in self._points]
         if gpus is not None:
             self._totals = [gpu.memory_bytes for gpu in gpus]
         if use.memory is not None:
@@ -104,7 +114,7 @@ class Series:
         clock may be wrong. None is unknown. `killed_s` is the seconds since a process was last
         killed for lack of memory.
         """
-        columns = {"memory_mb": self._column(0, 0), "cpus": self._column(1, 2)}
+        columns = {"memory_mb": self._column(MEMORY, 0), "cpus": self._column(CPUS, 2)}
         gpus = None
         if self._names is not None:
             gpus = [self._gpu_columns(index, name) for index, name in enumerate(self._names)]
@@ -119,10 +129,11 @@ class Series:
 
     def _gpu_columns(self, index: int, name: str) -> dict[str, Any]:
         total = self._totals[index] if index < len(self._totals) else None
+        first = FIRST_GPU + 2 * index
         return {
             "name": name[:100],
-            "use_percent": self._column(2 + 2 * index, 0),
-            "memory_mb": self._column(3 + 2 * index, 0),
+            "use_percent": self._column(first, 0),
+            "memory_mb": self._column(first + 1, 0),
             "memory_total_mb": _round(_mb_of(total)),
         }
 
