@@ -25,7 +25,7 @@ def read_logo(file: Path) -> SiteLogo:
     """Read a logo; raises ValueError if it is not a PNG or SVG file of at most 256 KiB."""
     media_type = LOGO_TYPES.get(file.suffix.lower())
     if media_type is None:
-        raise ValueError("must be a file .png or .svg")
+        raise ValueError("must be a .png or .svg file")
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise ValueError("must be a file")
@@ -34,9 +34,9 @@ def read_logo(file: Path) -> SiteLogo:
     except OSError as error:
         raise ValueError(f"can't be read: {error.strerror}") from error
     if len(content) > MAX_LOGO_BYTES:
-        raise ValueError(f"must have at most {MAX_LOGO_BYTES // 1024} KiB")
+        raise ValueError(f"must be at most {MAX_LOGO_BYTES // 1024} KiB")
     if content.startswith(PNG) != (media_type == "image/png"):
-        raise ValueError("must have the content that its name says: PNG or SVG")
+        raise ValueError("must be in the format that its extension names: PNG or SVG")
     if media_type == "image/svg+xml" and b"<svg" not in content:
         raise ValueError("must contain an SVG image")
     return SiteLogo(content, media_type)

@@ -180,7 +180,7 @@ def _semantic_problems(fields: Mapping[str, Any]) -> Iterator[str]:
     if given is not None and given not in used:
         yield f"command: with `input: {given}` it has to contain the field {given}, in braces"
     if ("program" in used) != ("program" in fields):
-        yield "program: it and the field program in the command need each other"
+        yield "program: it is needed if, and only if, the command contains the field program"
     if given == "command" and listens == "socket":
         yield "listens: with `input: command` it is always a port"
     if "extensions" in fields and given != "file":

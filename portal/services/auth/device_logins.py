@@ -109,7 +109,8 @@ async def collect(
             raise errors.SlowDown
         raise errors.AuthorizationPending
     async with database.session() as db:
-        # the user's row first, as for disabling a user: afterwards, there is a token to delete
+        # Lock the user's row first, as disabling a user does: a disabling that waits for it then
+        # finds the new token and deletes it.
         user = await db.get(User, login.user_id, with_for_update=True)
         if user is None or not await _consume(db, login):
             raise errors.DeviceCodeExpired
@@ -242,7 +243,7 @@ async def _refuse_beyond(db: AsyncSession, which: ColumnElement[bool], limit: in
     count = await db.scalar(select(func.count()).select_from(DeviceLogin).where(which))
     if (count or 0) >= limit:
         raise errors.TooManyRequests(
-            "Too many logins of devices wait for their confirmation. Try again in some minutes.",
+            "Too many device logins are waiting for confirmation. Try again in a few minutes.",
             headers={"Retry-After": "60"},
         )
 
