@@ -276,7 +276,7 @@ async def run_work(app: FastAPI) -> AsyncIterator[None]:
         app.state.live_feeds = LiveFeeds(context)
         app.state.checks.by_name.update(
             database=context.db.check_answers,
-            directory=context.directory.answers,
+            directory=context.directory.check_answers,
             slurm=lambda: _check_slurm(context.watcher),
             hub=context.hub.version,
         )

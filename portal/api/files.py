@@ -173,7 +173,7 @@ async def delete_files(
     )
     return DeletedAllOut(
         items=[
-            DeletedOut(path=outcome.path, trash_id=outcome.trash_id, error=problem(outcome.error))
+            DeletedOut(path=outcome.item, trash_id=outcome.trash_id, error=problem(outcome.error))
             for outcome in outcomes
         ]
     )
@@ -196,7 +196,7 @@ async def restore_files(body: RestoreIn, user: FilesUser, context: ContextDep) -
     return RestoredAllOut(
         items=[
             RestoredOut(
-                id=outcome.path,
+                id=outcome.item,
                 name=outcome.entry.name if outcome.entry else None,
                 error=problem(outcome.error),
             )

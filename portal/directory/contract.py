@@ -315,7 +315,7 @@ class Reading(Protocol):
         """Return the policies that lock accounts, as far as they are visible to the portal."""
         ...
 
-    async def answers(self) -> None:
+    async def check_answers(self) -> None:
         """Raise DirectoryUnavailable unless at least one server serves."""
         ...
 

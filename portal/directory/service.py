@@ -177,7 +177,7 @@ class LdapDirectory:
     async def lockouts(self) -> list[Lockout]:
         return await self._run(read_lockouts)
 
-    async def answers(self) -> None:
+    async def check_answers(self) -> None:
         await self._run(lambda link: link.bind_reader(force=True))
 
     # --- writing ------------------------------------------------------------------------------

@@ -26,7 +26,7 @@
         LimitReached           409 limit-reached
         DirectoryReadOnly      409 directory-read-only
         DirectoryChanged       409 directory-changed
-          EditConflict     409 edit-conflict, with the author of the other change
+        EditConflict           409 edit-conflict, with the author of the other change
       Gone                     410 gone
       TooLarge                 413 too-large
       InvalidInput             422 invalid-input

@@ -29,12 +29,17 @@ class DirectoryReadOnly(Conflict):
 
 
 class DirectoryChanged(Conflict):
+    """The directory's entry changed while the portal was changing it."""
+
     slug = "directory-changed"
     title = "This was changed by another user"
 
 
-class EditConflict(DirectoryChanged):
+class EditConflict(Conflict):
+    """Another administrator has changed the same item since it was loaded."""
+
     slug = "edit-conflict"
+    title = "This was changed by another user"
 
 
 class DirectoryUnavailable(Unavailable):

@@ -1,8 +1,8 @@
 """Forwarding of requests from a standby portal to the leader.
 
 The leader answers as if it had received the request itself: the forwarding portal names the client,
-and authenticates with a secret shared by both. A request is forwarded only if it certainly has not
-been sent to a portal before.
+and authenticates with a secret shared by both. A failed attempt is repeated only if the request
+certainly did not reach the leader.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ log = structlog.get_logger(__name__)
 
 OWN = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that each portal answers itself."""
-PEER, CLIENT, HOPS = b"x-portal-peer", b"x-portal-client", b"x-portal-hops"
+PEER_TOKEN, CLIENT, HOPS = b"x-portal-peer", b"x-portal-client", b"x-portal-hops"
 MAX_HOPS = 3
 WAIT_S = 20.0
 RETRY_S = 0.5
 HOP_BY_HOP = frozenset(
     {
         b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer",
-        b"transfer-encoding", b"upgrade", b"expect", PEER, CLIENT, HOPS,
+        b"transfer-encoding", b"upgrade", b"expect", PEER_TOKEN, CLIENT, HOPS,
     }
 )  # fmt: skip
 NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
@@ -83,11 +83,11 @@ class LeaderForwardMiddleware:
         restored: dict[bytes, bytes] = {}
         headers: Headers = []
         for name, value in scope["headers"]:
-            if name in {PEER, CLIENT, HOPS}:
+            if name in {PEER_TOKEN, CLIENT, HOPS}:
                 restored[name] = value
             else:
                 headers.append((name, value))
-        if not hmac.compare_digest(restored.get(PEER, b""), self._token.encode()):
+        if not hmac.compare_digest(restored.get(PEER_TOKEN, b""), self._token.encode()):
             return {**scope, "headers": headers}, 0
         client = (restored.get(CLIENT, b"").decode("latin-1"), 0)
         hops = int(restored[HOPS]) if restored.get(HOPS, b"").isdigit() else MAX_HOPS
@@ -128,7 +128,8 @@ class LeaderForwardMiddleware:
         Return whether the request was sent, and therefore answered, successfully or not.
         """
         sending = self._send_to_leader(leader, hops, scope, body, send)
-        return await run_until(sending, body.wait_for_disconnect()) is not False
+        sent = await run_until(sending, body.wait_for_disconnect())
+        return sent is not False  # None: the client has disconnected
 
     async def _send_to_leader(
         self, leader: str, hops: int, scope: Scope, body: "_Body", send: Send
@@ -158,8 +159,8 @@ class LeaderForwardMiddleware:
         path = scope["raw_path"].decode("latin-1")
         query = scope["query_string"].decode("latin-1")
         url = URL(f"http://{leader}{path}{'?' if query else ''}{query}", encoded=True)
-        peer = scope["client"][0] if scope["client"] else ""
-        own = {PEER: self._token, CLIENT: peer, HOPS: str(hops + 1)}
+        client_address = scope["client"][0] if scope["client"] else ""
+        own = {PEER_TOKEN: self._token, CLIENT: client_address, HOPS: str(hops + 1)}
         headers = [
             *(_to_text(pair) for pair in scope["headers"] if pair[0] not in HOP_BY_HOP),
             *((name.decode(), value) for name, value in own.items()),

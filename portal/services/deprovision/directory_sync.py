@@ -6,8 +6,9 @@ two polls in a row, or found disabled, is disabled here as by an administrator
 found again and enabled, they are enabled again. An administrator's decision is never undone. Users
 who still exist but are in no admitted group are handled by services/users/admission.py.
 
-Missing answers never disable a user: a failed poll has no effect, one in which a fifth or more of
-all users are gone is rejected, and each missing user is looked up once more by name.
+Missing answers never disable a user: a failed poll has no effect; one in which a fifth or more of
+all users (and at least three), or every user, are missing or disabled is rejected; and each missing
+or disabled user is looked up once more by name.
 """
 
 from collections.abc import Collection, Sequence
@@ -31,7 +32,9 @@ log = structlog.get_logger(__name__)
 
 MAX_NAMES_PER_SEARCH = 500
 ALWAYS_CREDIBLE = 3
-"""Fewer missing users than this are always credible, however few users there are."""
+"""Fewer missing or disabled users than this are credible, however few users there are, unless no
+active user is left.
+"""
 MISSING_IN_DIRECTORY = "This user is no longer in the directory."
 DISABLED_IN_DIRECTORY = "Disabled in the directory."
 
@@ -83,7 +86,9 @@ class DirectorySync:
         result = classify_users(enabled, entries)
         if not result.is_credible():
             log.error(
-                "too many are gone at once", gone=len(result.missing), off=len(result.disabled)
+                "directory poll rejected: too many users missing or disabled at once",
+                missing=len(result.missing),
+                disabled=len(result.disabled),
             )
             return
         for user in (*result.missing, *result.disabled):
@@ -115,7 +120,7 @@ class DirectorySync:
         return entries
 
     async def _recheck(self, user: User) -> None:
-        """Look up a missing user by name, and store the result."""
+        """Look up a missing or disabled user by name, and store the result."""
         entry = await self._context.directory.find(user.username)
         result = classify_users([user], {} if entry is None else {user.username: entry})
         if result.disabled:

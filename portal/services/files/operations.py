@@ -33,11 +33,13 @@ UNFINISHED = "This folder is too large to delete at once. Delete it again to con
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """Result for one of several items: its ID in the trash if it can be restored, the restored
-    entry, or the error.
+    """Result for one of several items.
+
+    `item` is the path of a deleted entry, or the trash ID of a restored one. `trash_id` is the ID
+    in the trash of a deleted entry that can be restored, `entry` the restored entry.
     """
 
-    path: str
+    item: str
     trash_id: str | None = None
     entry: Entry | None = None
     error: PortalError | None = None

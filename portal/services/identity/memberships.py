@@ -27,7 +27,8 @@ log = structlog.get_logger(__name__)
 
 GROUPS_MAX_AGE = timedelta(minutes=10)
 RETRY_DELAY = timedelta(minutes=1)  # retry delay after the directory did not answer
-MAX_REMEMBERED = 1000
+MAX_FAILURES = 1000  # remembered, by user
+MAX_UIDS = 1000
 
 
 def select_storable(names: Iterable[str]) -> set[str]:
@@ -80,11 +81,11 @@ async def load_groups(database: Database, user_id: str) -> tuple[list[str], date
 
 
 async def load_usernames(database: Database, numbers: Collection[int]) -> dict[int, str]:
-    """Return the user names with these uids as far as known.
+    """Return the user names with these uids as far as known, of the first MAX_UIDS numbers.
 
     Existing users win over deleted ones.
     """
-    query = select(User.uid, User.username).where(User.uid.in_(list(numbers)[:MAX_REMEMBERED]))
+    query = select(User.uid, User.username).where(User.uid.in_(list(numbers)[:MAX_UIDS]))
     deleted_first = query.order_by(User.deleted_at.is_(None), User.created_at)
     async with database.session() as db:
         return {uid: name for uid, name in await db.execute(deleted_first) if uid is not None}
@@ -98,7 +99,7 @@ class DirectoryUsers:
     directory: Directory
     settings: Settings
     _under_way: dict[str, asyncio.Task[bool]] = field(default_factory=dict)
-    _tried: dict[str, datetime] = field(default_factory=dict)
+    _failed_at: dict[str, datetime] = field(default_factory=dict)
 
     async def close(self) -> None:
         """Cancel lookups in progress."""
@@ -129,9 +130,9 @@ class DirectoryUsers:
         now = utcnow()
         if known_at is not None and now - known_at < GROUPS_MAX_AGE:
             return False
-        tried = self._tried.get(user_id)
+        failed_at = self._failed_at.get(user_id)
         if not self.directory.can_look_up_users or (
-            tried is not None and now - tried < RETRY_DELAY
+            failed_at is not None and now - failed_at < RETRY_DELAY
         ):
             return False
         task = self._under_way.get(user_id)
@@ -160,6 +161,6 @@ class DirectoryUsers:
         return True
 
     def _note_failure(self, user_id: str) -> None:
-        if len(self._tried) >= MAX_REMEMBERED:
-            self._tried.clear()
-        self._tried[user_id] = utcnow()
+        if len(self._failed_at) >= MAX_FAILURES:
+            self._failed_at.clear()
+        self._failed_at[user_id] = utcnow()

@@ -27,8 +27,9 @@ from sqlalchemy import (
 from portal.errors import FieldError, invalid_input
 from portal.models import JOBS_TABLE, BatchJob
 
-_JOBS = BatchJob.metadata.tables[BatchJob.__tablename__]
-_COLUMNS = {"metric": _JOBS.c.metrics, "param": _JOBS.c.parameters}
+_BATCH_JOBS = BatchJob.metadata.tables[BatchJob.__tablename__]
+_BOTH_TABLES = JOBS_TABLE.join(_BATCH_JOBS, _BATCH_JOBS.c.id == JOBS_TABLE.c.id)
+_COLUMNS = {"metric": _BATCH_JOBS.c.metrics, "param": _BATCH_JOBS.c.parameters}
 
 COLUMN_PATTERN = "^(metric|param):."
 TEXT_LENGTH = 50  # texts are sorted by their beginnings, so that a cursor stays short
@@ -44,8 +45,8 @@ class ColumnOrder:
     dialect: str
 
     def build_query(self, condition: ColumnElement[bool], cursor: str | None) -> Select[Any]:
-        """Build the query for what the matching jobs after a cursor are sorted by, which includes
-        their IDs. Raises InvalidInput for a cursor of another order.
+        """Build the query for the sort keys of the matching jobs after a cursor; the last key is
+        the job's ID. Raises InvalidInput for a cursor of another order.
         """
         kind, _, name = self.column.partition(":")
         build = _select_in_sqlite if self.dialect == "sqlite" else _select_in_postgresql
@@ -104,7 +105,7 @@ def _select_in_sqlite(
     is_number = field.c.type.in_(("integer", "real"))
     # the value of true is 1
     text = case((field.c.type.in_(("true", "false")), field.c.type), else_=field.c.value)
-    source = JOBS_TABLE.join(_JOBS, _JOBS.c.id == JOBS_TABLE.c.id).join(field, field.c.key == name)
+    source = _BOTH_TABLES.join(field, field.c.key == name)
     keys = _build_keys(is_number, field.c.value, text)
     return select(*keys).select_from(source).where(condition, field.c.type != "null")
 
@@ -117,7 +118,7 @@ def _select_in_postgresql(
     is_number = kind == "number"
     text = field.c.value.op("#>>")(literal_column("'{}'")).cast(Text)
     number = case((is_number, text)).cast(Numeric)
-    source = JOBS_TABLE.join(_JOBS, _JOBS.c.id == JOBS_TABLE.c.id).join(field, field.c.key == name)
+    source = _BOTH_TABLES.join(field, field.c.key == name)
     keys = _build_keys(is_number, number, text)
     return select(*keys).select_from(source).where(condition, kind != "null")
 

@@ -2,8 +2,8 @@
 
 A page is read along an index, so that its cost does not depend on the length of the history; only a
 search without results, and the order by a parameter or metric, read all of the user's rows.
-Conditions on a job's second table are subqueries of IDs, because its rows are long and must not be
-read only to be left out.
+Conditions on the columns of BatchJob's own table (joined inheritance) are subqueries of IDs,
+because its rows are long and must not be read only to be left out.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ MAX_PAGE = 200
 RECENT_JOBS = 100
 RECENT_TEMPLATES = 4
 WAITING = (JobState.SUBMITTING, JobState.QUEUED)
-_BATCH = BatchJob.metadata.tables[BatchJob.__tablename__]
+_BATCH_JOBS = BatchJob.metadata.tables[BatchJob.__tablename__]
 
 Which = Literal["live", "waiting", "running", "ended", "all"]
 
@@ -130,8 +130,10 @@ def select_for_list() -> Select[BatchJob]:
 
 @dataclass(frozen=True)
 class JobCounts:
-    """The number of jobs that match a filter, and of those that match its other conditions in any
-    state: by state, or by outcome for ended jobs.
+    """Numbers of jobs.
+
+    `count` is the number of jobs that match a filter. `by_state` counts the jobs that match it
+    apart from its state and outcomes: by state, ended jobs by outcome.
     """
 
     count: int
@@ -162,8 +164,8 @@ async def load_recent_templates(context: AppContext, user: User) -> list[str]:
         .subquery()
     )
     query = (
-        select(_BATCH.c.template)
-        .join(newest, newest.c.id == _BATCH.c.id)
+        select(_BATCH_JOBS.c.template)
+        .join(newest, newest.c.id == _BATCH_JOBS.c.id)
         .order_by(newest.c.created_at.desc())
     )
     async with context.db.session() as db:
@@ -217,17 +219,17 @@ def _build_search_conditions(user: User, selection: JobSelection) -> list[Column
         conditions.append(JOBS_TABLE.c.created_at < selection.until)
     if selection.ids:
         conditions.append(JOBS_TABLE.c.id.in_(selection.ids))
-    own_ids = select(_BATCH.c.id).where(_BATCH.c.owner_id == user.id)
+    own_ids = select(_BATCH_JOBS.c.id).where(_BATCH_JOBS.c.owner_id == user.id)
     if selection.template is not None:
         same = (
-            _BATCH.c.template == selection.template
+            _BATCH_JOBS.c.template == selection.template
             if selection.template
-            else _BATCH.c.template.is_(None)
+            else _BATCH_JOBS.c.template.is_(None)
         )
         conditions.append(JOBS_TABLE.c.id.in_(own_ids.where(same)))
     if selection.external is not None:
         conditions.append(
-            JOBS_TABLE.c.id.in_(own_ids.where(_BATCH.c.external.is_(selection.external)))
+            JOBS_TABLE.c.id.in_(own_ids.where(_BATCH_JOBS.c.external.is_(selection.external)))
         )
     return conditions
 

@@ -24,7 +24,8 @@ log = structlog.get_logger(__name__)
 FOLDERS = 32
 STORED_TAGS = 8
 LIVE = (JobState.RUNNING, JobState.SUSPENDED, JobState.STOPPING)
-LIVE_FOLDERS = 8  # at once: the longest that reading a log or submitting a job has to wait
+# per read: other calls of the launcher (logs, submissions) wait for at most one such read
+LIVE_FOLDERS = 8
 LIVE_TIMEOUT_S = 2.0
 
 
@@ -37,7 +38,10 @@ def find_unread_tasks(job: BatchJob) -> list[dict[str, Any]]:
 
 
 async def read(context: AppContext, job: BatchJob) -> None:
-    """Read the values of some of these tasks and save them. May raise the spawner's errors."""
+    """Read the values of up to FOLDERS ended, unread tasks of an array, and save them.
+
+    May raise the spawner's errors.
+    """
     indices = [task["index"] for task in find_unread_tasks(job)[:FOLDERS]]
     values = await _read_last_values(context, job, indices)
 
@@ -96,17 +100,18 @@ def latest_scalars(context: AppContext, job: BatchJob) -> Mapping[int, ScalarVal
 
     Does not wait for a read: if one is due, it is started in the background for the next call.
     """
-    running = _list_unfinished(job)
-    if not running:
+    indices = _list_tasks_to_read(job)
+    if not indices:
         context.scalars.forget(job.id)
         return {}
     entry = context.scalars.of(job.id)
-    if context.scalars.is_due(entry) and (chosen := entry.oldest(running, FOLDERS)):
+    if context.scalars.is_due(entry) and (chosen := entry.oldest(indices, FOLDERS)):
         entry.reading = asyncio.create_task(_read_live(context, job, entry, chosen))
     return entry.values
 
 
-def _list_unfinished(job: BatchJob) -> list[int]:
+def _list_tasks_to_read(job: BatchJob) -> list[int]:
+    """Return the indices of live tasks, and of ended ones whose values have not been read."""
     if not job.logdir or job.external:
         return []
     return [

@@ -33,11 +33,12 @@ DesiredValues = dict[AssociationKey, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class DesiredAssociations:
+class AssociationInput:
     """Input for the desired associations.
 
     `users` are the effective limits of all limited users, `accounts` the shared limits of groups
     by account; `actual` are the values in Slurm, `applied` the last applied ones, by association.
+    `partitions` are all partitions of the cluster, `facts` what its Slurm counts and enforces.
     """
 
     users: Mapping[str, Effective]
@@ -48,30 +49,30 @@ class DesiredAssociations:
     facts: ClusterFacts
 
 
-def desired_values(state: DesiredAssociations) -> DesiredValues:
+def desired_values(given: AssociationInput) -> DesiredValues:
     """Return the desired values of every association that limits apply to."""
     result: DesiredValues = {}
     keys: dict[str, list[AssociationKey]] = {}
-    for key in {*state.actual, *state.applied}:
+    for key in {*given.actual, *given.applied}:
         keys.setdefault(key[1], []).append(key)
-    for account, shared in state.accounts.items():
-        if (account, "", "") in state.actual and is_name(account):
-            values = to_account_values(shared, state.facts)
+    for account, shared in given.accounts.items():
+        if (account, "", "") in given.actual and is_name(account):
+            values = to_account_values(shared, given.facts)
             if values:
                 result[account, "", ""] = values
-    for username, effective in state.users.items():
+    for username, effective in given.users.items():
         if is_name(username):
-            result |= _build_for_user(username, effective, sorted(keys.get(username, ())), state)
+            result |= _build_for_user(username, effective, sorted(keys.get(username, ())), given)
     return result
 
 
 def _build_for_user(
-    username: str, effective: Effective, keys: list[AssociationKey], state: DesiredAssociations
+    username: str, effective: Effective, keys: list[AssociationKey], given: AssociationInput
 ) -> DesiredValues:
-    values = to_user_values(effective, state.facts)
+    values = to_user_values(effective, given.facts)
     allowed = effective.get("accounts")
     has = {account for account, _, _ in keys if account != ROOT}
-    known = {account for account, user, _ in state.actual if not user}
+    known = {account for account, user, _ in given.actual if not user}
     own_accounts = set(allowed.value) & known if allowed else has
     result: DesiredValues = {}
     for account in sorted(has - own_accounts):
@@ -80,11 +81,11 @@ def _build_for_user(
         base = (account, username, "")
         if allowed is not None:
             result[base] = {EXISTS: PRESENT, **values}
-        elif base in state.actual and values:
+        elif base in given.actual and values:
             result[base] = dict(values)
-        elif account in known and values and _was_applied(state.applied.get(base, {})):
+        elif account in known and values and _was_applied(given.applied.get(base, {})):
             result[base] = {EXISTS: PRESENT, **values}  # it was removed outside the portal
-        result |= _build_for_partitions(account, username, effective, keys, values, state)
+        result |= _build_for_partitions(account, username, effective, keys, values, given)
     return result
 
 
@@ -99,7 +100,7 @@ def _build_for_partitions(
     effective: Effective,
     keys: list[AssociationKey],
     values: dict[str, Any],
-    state: DesiredAssociations,
+    given: AssociationInput,
 ) -> DesiredValues:
     """Return the associations of single partitions.
 
@@ -107,9 +108,9 @@ def _build_for_partitions(
     too.
     """
     allowed = effective.get("partitions")
-    closed = state.partitions - set(allowed.value) if allowed else frozenset()
+    closed = given.partitions - set(allowed.value) if allowed else frozenset()
     result: DesiredValues = {}
-    exists = (account, username, "") in state.actual or "accounts" in effective
+    exists = (account, username, "") in given.actual or "accounts" in effective
     for partition in sorted(closed) if exists else ():
         if is_name(partition):
             result[account, username, partition] = dict(CLOSED)
@@ -117,8 +118,8 @@ def _build_for_partitions(
         own = key[0] == account and key[2] and key[2] not in closed
         if (
             own
-            and key in state.actual
-            and state.applied.get(key, {}).get(EXISTS) is None
+            and key in given.actual
+            and given.applied.get(key, {}).get(EXISTS) is None
             and values
         ):
             result[key] = dict(values)
@@ -169,8 +170,9 @@ class AssociationDiff:
     """The result of comparing one association.
 
     `pending` are values yet to be written to Slurm (None removes a limit), `applied` the values
-    that Slurm has now as applied, `drift` the values changed outside the portal as (applied,
-    actual), `accepted` the changed values that an administrator accepted.
+    that count as applied: those found in Slurm, and those applied before and then changed outside
+    the portal. These are also in `drift`, as (applied, actual), or, if an administrator accepted
+    the change, in `accepted`, with the actual value.
     """
 
     pending: dict[str, Any] = field(default_factory=dict)

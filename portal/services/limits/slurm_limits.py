@@ -29,7 +29,7 @@ from portal.services.limits.associations import (
     EXISTS,
     PRESENT,
     AssociationDiff,
-    DesiredAssociations,
+    AssociationInput,
 )
 from portal.services.limits.limited_users import LimitedUsers, ResolvedLimits
 from spawner.errors import SpawnerError
@@ -184,7 +184,7 @@ class SlurmLimits:
         if accounting_cache.facts is None:
             return dict(before)
         desired = association_rules.desired_values(
-            DesiredAssociations(
+            AssociationInput(
                 users=concerned.users,
                 accounts=self.limited_users.accounts(limits),
                 actual=actual,

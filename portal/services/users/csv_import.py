@@ -140,25 +140,13 @@ async def _create_all(
     async def worker() -> None:
         for line, user in waiting:
             if down.is_set():
-                _note(
-                    context,
-                    user_import,
-                    line,
-                    ImportResult.ERROR,
-                    csv_file.ImportProblem("", NOT_TRIED),
-                )
+                refuse(line, NOT_TRIED)
                 continue
             try:
                 await _create(context, user_import, line, user)
             except DirectoryUnavailable as error:
                 down.set()
-                _note(
-                    context,
-                    user_import,
-                    line,
-                    ImportResult.ERROR,
-                    csv_file.ImportProblem("", error.detail),
-                )
+                refuse(line, error.detail)
 
     await asyncio.gather(*(worker() for _ in range(MAX_CONCURRENT_USERS)))
 

@@ -10,7 +10,7 @@ from portal.services.limits.associations import (
     PRESENT,
     RESTORE,
     AssociationDiff,
-    DesiredAssociations,
+    AssociationInput,
     assume_applied,
     compare,
     desired_values,
@@ -36,9 +36,9 @@ def state(
     applied: dict[AssociationKey, dict[str, Any]] | None = None,
     accounts: dict[str, LimitValues] | None = None,
     **limits: Any,
-) -> DesiredAssociations:
+) -> AssociationInput:
     users = {"bob": merge_limits(("bob", LimitValues(**limits)), {}, None)} if limits else {}
-    return DesiredAssociations(
+    return AssociationInput(
         users=users,
         accounts=accounts or {},
         actual=FOUND if actual is None else actual,
@@ -76,7 +76,7 @@ def test_unset_limits_yield_no_desired_values() -> None:
 
 def test_accounts_are_added_and_taken_away() -> None:
     users = {"bob": merge_limits(("bob", LimitValues(accounts=["teaching", "gone"])), {}, None)}
-    here = DesiredAssociations(users, {}, FOUND, {}, frozenset(), FACTS)
+    here = AssociationInput(users, {}, FOUND, {}, frozenset(), FACTS)
     assert desired_values(here) == {
         BASE: {EXISTS: ABSENT},
         ("teaching", "bob", ""): {EXISTS: PRESENT},
