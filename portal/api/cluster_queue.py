@@ -1,6 +1,7 @@
 """Routes of the queues, the caller's place in them, and reservations.
 
-From the watcher's last data; sends no request to Slurm. Other users' jobs appear only as counts.
+Built from the last data of the watcher, which polls Slurm (spawner/slurm/watcher.py); sends no
+request to Slurm itself. Other users' jobs appear only as counts.
 """
 
 from datetime import datetime

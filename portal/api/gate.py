@@ -47,15 +47,15 @@ from spawner.slurm.model import Outcome
 
 router = APIRouter(include_in_schema=False)
 
+FRESH_S = 3
 # While the portal is down, nginx keeps using a cached answer for this long. It is short enough that
 # a port freed by a session is rarely reused by another user, and long enough for an upgrade.
-FRESH_S = 3
 STALE_IF_ERROR_S = 600
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors {frames}"
 
 Link = tuple[str, str]
-"""A path of the portal and its label."""
+"""An address and its label."""
 HOME: Link = ("/", "Go to the portal")
 REFUSALS = {GateAnswer.LOGIN: 401, GateAnswer.REFUSED: 403}
 CACHED = {"Cache-Control": f"max-age={FRESH_S}"}

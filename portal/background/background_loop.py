@@ -1,4 +1,4 @@
-"""Background loops: steps that are repeated until the portal stops or loses the lead."""
+"""Background loops: steps that are repeated until the portal stops or is no longer the leader."""
 
 import asyncio
 import time
@@ -85,7 +85,8 @@ class BackgroundLoop:
         """Log an error unless the last one was of the same kind; return the pause before the next
         attempt.
         """
-        if took_s > LONGEST_RETRY_S:  # it worked in between, without an end
+        # a step that runs until cancelled had been working before it failed
+        if took_s > LONGEST_RETRY_S:
             self._failures, self._error = 0, None
         if type(error) is not type(self._error):
             log_failure("background loop failed, will retry", error, loop=self.name)

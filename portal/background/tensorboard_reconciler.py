@@ -1,4 +1,8 @@
-"""Reconciliation of TensorBoards: starts and ends their runs, and moves them out of ended jobs."""
+"""Reconciliation of TensorBoards: starts and ends their runs, and moves them out of ended jobs.
+
+A run is in the allocation of its session or job, or in a Slurm job of its own in the service
+partition; `host` is the job that it is in.
+"""
 
 from datetime import datetime, timedelta
 

@@ -60,6 +60,7 @@ class MailSettings(BaseModel):
     def _mail_is_complete(self) -> Self:
         problems = _find_problems(self)
         if problems:
+            # Settings reads this back as one (field, message) pair per line (_to_problems).
             raise ValueError("\n".join(f"{field}\t{text}" for field, text in problems))
         return self
 

@@ -4,10 +4,12 @@ Every route names exactly one guard of `GUARDS`, or a dependency that leads to o
 routes and fails for one that does not. The guard also determines the scope that an access token
 needs: a route with `CurrentUser` can be read with the scope `read`, `SessionsUser` changes things
 with `sessions`, `JobsUser` with `jobs`, `FilesUser` reads and changes files with `files`; `Admin`,
-`FreshAdmin` and `Reader` need `admin`; `CurrentWebSession` and `ConfirmedUser` accept no token.
+`FreshAdmin`, `ConfirmedAdmin`, `Reader` and `FreshGroupManager` need `admin`; `GroupReader` needs
+`read` for a group manager, else `admin`; `CurrentToken` accepts a token of any scope;
+`CurrentWebSession` and `ConfirmedUser` accept no token.
 
-For a web session, "confirmed" in a name means that the password was entered again after the login,
-and recently; "fresh" also admits a login just now (services/auth/web_sessions.py).
+For a web session, "confirmed" in a name means that the password was entered again, recently, after
+the login; "fresh" also admits a login in the last minute (services/auth/web_sessions.py).
 """
 
 import hmac
@@ -421,7 +423,10 @@ SCOPES: dict[Callable[..., Any], Scope] = {
     group_reader: Scope.ADMIN,  # for an administrator; a group manager needs only `read`
     fresh_group_manager: Scope.ADMIN,
 }
-"""The scope that a token needs for routes with one of these; other routes refuse tokens."""
+"""The scope that a token needs for routes with one of these.
+
+Routes with CurrentToken accept a token of any scope; other routes refuse tokens.
+"""
 
 Anyone = Depends(anyone)
 NoToken = Depends(no_token)

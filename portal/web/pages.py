@@ -1,4 +1,4 @@
-"""The form of lists that are answered in pages."""
+"""The response model of paginated lists."""
 
 from typing import Generic, TypeVar
 

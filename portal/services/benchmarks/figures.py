@@ -36,9 +36,8 @@ _Samples = list[tuple[Any, Mapping[str, Any]]]
 class ClusterFigure:
     """The aggregated result of runs of one kind.
 
-    `gpus` is the total over all `nodes`. `gpu_type` is None without GPUs, and if a job had several
-    types. `better` is "higher" or "lower". `best` is the best of all runs, `median` the median of
-    the users' own medians.
+    `gpus` is the total over all `nodes`. `gpu_type` is None without GPUs. `better` is "higher" or
+    "lower". `best` is the best of all runs, `median` the median of the users' own medians.
     """
 
     template: str
@@ -171,9 +170,10 @@ def _to_sort_key(figure: ClusterFigure) -> tuple[Any, ...]:
 def headlines(figures: Iterable[ClusterFigure]) -> dict[str, list[ClusterFigure]]:
     """Return, by GPU type, the performance of a single GPU.
 
-    For each benchmark, network and precision: the figure of the largest problem that most users
-    have measured, first measure only. A size that only one user has measured does not replace one
-    that several have measured.
+    For each benchmark, unit, and combination of text labels (such as precision): the figure of the
+    largest problem that most users have measured; of equal ones, the first. A size that only one
+    user has measured does not replace one that several have measured. Figures for which lower is
+    better are left out.
     """
     chosen: dict[tuple[str, ...], ClusterFigure] = {}
     for figure in figures:

@@ -45,8 +45,9 @@ def complete(
 ) -> Resources:
     """Fill in the resources that were not specified.
 
-    An unspecified partition is the site's default for the number of GPUs, or, if that could never
-    run the request, the first that could. An unspecified time limit is at most the partition's.
+    An unspecified partition is the site's default for requests with GPUs, or for those without; if
+    that could never run the request, it is the first that could. An unspecified time limit is at
+    most the partition's.
     """
     base = environment.default_resources if environment else {}
     defaults = {**base, **own_defaults(template, environment)}

@@ -87,7 +87,10 @@ class MapVersions:
             return version
 
     def changes(self, since: str, now: MapVersion) -> MapChanges | None:
-        """Return the changes from an earlier version to this one; None if that is not kept."""
+        """Return the changes from an earlier version to this one.
+
+        None if that version is no longer kept, or the kinds of hardware have changed since.
+        """
         before = self._kept.get(since)
         if before is None or before.hardware != now.hardware:
             return None

@@ -14,6 +14,7 @@ async def search(
 
     Raises FileNotThere, FileDenied, NotAFolder, InvalidInput and TooManyRequests.
     """
+    # the rules for a path's characters and length hold for words in names too
     words = from_text(check_path(text, "q"))
     async with files.searches.wait_turn(username, location.root):
         with converting_errors():

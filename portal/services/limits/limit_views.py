@@ -52,7 +52,11 @@ class FieldLimit:
 
 @dataclass(frozen=True)
 class InUseNow:
-    """What a user or group holds now: `running` is None while unknown."""
+    """The current usage of a user or group.
+
+    `live` counts their sessions and jobs by the portal's rows; `running` is the usage of their jobs
+    by Slurm, None while Slurm does not answer.
+    """
 
     live: LiveCounts
     running: InUse | None

@@ -83,7 +83,8 @@ def build_url(session: Session) -> str:
 
 def is_alive(session: Session | None) -> bool:
     """Return whether the hub should regard the server as running: from when the program has been
-    given the server until the program reports that it ends.
+    given the server until a stop is requested or the session has ended. `session` is the live
+    session, as from `find`.
     """
     if session is None or session.wanted is Wanted.STOP:
         return False
