@@ -14,8 +14,9 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from portal.leader.lock import AT_WORK, CLASS, LEADS, OBJECT, LeaderLock
-from tests.portal.conftest import Answer, MakeSettings
+from tests.portal.conftest import Answer, MakeSettings, settings_in
 from tests.servers.postgresql import PostgreSql
+from tests.servers.slapd import Slapd, free_port
 from tests.servers.two_portals import PATIENCE_S, PAUSE_S, PortalProcess, TwoPortals, two_portals
 
 pytestmark = pytest.mark.anyio
@@ -36,6 +37,19 @@ async def two(start: Start) -> AsyncIterator[TwoPortals]:
     async with start() as running:
         assert (await running.login(running.a)).status == 200
         yield running
+
+
+@pytest.fixture(scope="module")
+async def undisturbed(
+    slapd: Slapd, postgres: PostgreSql, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[TwoPortals]:
+    """Two portals for all tests that end neither of them."""
+    folder, name = tmp_path_factory.mktemp("undisturbed"), f"portal_{free_port()}"
+    settings = settings_in(folder, slapd, database_url=postgres.make(name))
+    async with two_portals(settings, folder) as running:
+        assert (await running.login(running.a)).status == 200
+        yield running
+    postgres.sql("postgres", f"DROP DATABASE {name} WITH (FORCE)")
 
 
 class Stream:
@@ -70,7 +84,8 @@ async def metrics(two: TwoPortals, one: PortalProcess) -> str:
     return str((await two.browser.get(f"{one.url}/metrics")).body)
 
 
-async def test_each_portal_reports_whether_it_leads(two: TwoPortals) -> None:
+async def test_each_portal_reports_whether_it_leads(undisturbed: TwoPortals) -> None:
+    two = undisturbed
     for one, leads in ((two.a, 1), (two.b, 0)):
         assert (await two.browser.get(f"{one.url}/healthz")).body == {"status": "ok"}
         assert f"portal_leads {leads}.0" in await metrics(two, one)
@@ -80,7 +95,8 @@ async def test_each_portal_reports_whether_it_leads(two: TwoPortals) -> None:
     }
 
 
-async def test_whichever_is_asked_it_is_the_same_portal(two: TwoPortals) -> None:
+async def test_whichever_is_asked_it_is_the_same_portal(undisturbed: TwoPortals) -> None:
+    two, before = undisturbed, undisturbed.in_slurm()
     first = await two.submit(two.b, "k1")
     assert first.status == 201, first
     again = await two.submit(two.a, "k1")
@@ -89,26 +105,28 @@ async def test_whichever_is_asked_it_is_the_same_portal(two: TwoPortals) -> None
         f"{two.b.url}/api/v1/jobs", {"script": "false"}, headers={"Idempotency-Key": "k1"}
     )
     assert other.status == 409
-    assert two.in_slurm() == {first.body["id"]: 1}
+    assert two.in_slurm() - before == {first.body["id"]: 1}
     at_a, at_b = [
         # its state may change between the two requests
         [(job["id"], job["job_id"], job["submitted_at"]) for job in await two.jobs(portal)]
         for portal in (two.a, two.b)
     ]
     assert at_a == at_b
-    assert len(at_a) == 1
+    assert len(at_a) == before.total() + 1
 
 
-async def test_at_the_same_moment_at_both_it_is_one_job(two: TwoPortals) -> None:
+async def test_at_the_same_moment_at_both_it_is_one_job(undisturbed: TwoPortals) -> None:
+    two, before = undisturbed, undisturbed.in_slurm()
     with two.held("hold-before"):
-        both = [asyncio.create_task(two.submit(one, "k1")) for one in (two.a, two.b)]
-        await two.until(1)
+        both = [asyncio.create_task(two.submit(one, "k2")) for one in (two.a, two.b)]
+        await two.until(len(two.asked()) + 1)
     first, second = await asyncio.gather(*both)
     assert first.body["id"] == second.body["id"]
-    assert two.in_slurm() == {first.body["id"]: 1}
+    assert two.in_slurm() - before == {first.body["id"]: 1}
 
 
-async def test_events_reach_both(two: TwoPortals) -> None:
+async def test_events_reach_both(undisturbed: TwoPortals) -> None:
+    two = undisturbed
     async with events(two, two.a) as at_a, events(two, two.b) as at_b:
         for one in (two.a, two.b):
             job = (await two.submit(one, f"at {one.name}")).body
