@@ -371,6 +371,14 @@ def test_two_clusters_side_by_side_share_nothing() -> None:
         assert not one.listeners() & two.listeners()
 
 
+def test_mariadb_writes_only_below_the_state_folder() -> None:
+    """In /tmp, two clusters' temporary tables have the same names."""
+    lines = render(cluster_of(SHIPPED), "secret")["my.cnf"].text.splitlines()
+    values = dict(line.split("=", 1) for line in lines if "=" in line)
+    for key in ("datadir", "tmpdir", "socket", "pid-file"):
+        assert Path(values[key]).is_relative_to(STATE)
+
+
 def test_a_change_of_mode_forgets_the_other_modes_addresses() -> None:
     veth = choose(SHIPPED, "veth", UsedAddresses(), None)
     assert choose(SHIPPED, "loopback", UsedAddresses(), veth).subnet == "127.77.0.0/24"
