@@ -95,6 +95,14 @@ def postgresql_url(postgres: PostgreSql) -> Iterator[str]:
     postgres.sql("postgres", f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture
+def migrated_url(postgres: PostgreSql) -> Iterator[str]:
+    """Return a new PostgreSQL database with the portal's tables and no rows."""
+    name = f"portal_{free_port()}"
+    yield databases.make_migrated(name)
+    postgres.sql("postgres", f"DROP DATABASE {name} WITH (FORCE)")
+
+
 def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
     """Return settings of a portal that keeps its state in this folder."""
     secrets = {

@@ -53,9 +53,15 @@ def database_of(folder: Path) -> str:
     found = server()
     if folder not in _made:
         name = f"portal_{next(_numbers)}"
-        found.sql("postgres", f"CREATE DATABASE {name} TEMPLATE {_template()}")
+        make_migrated(name)
         _made[folder] = name
     return found.url(_made[folder])
+
+
+def make_migrated(name: str) -> str:
+    """Create a PostgreSQL database with the portal's tables and no rows; return its URL."""
+    server().sql("postgres", f"CREATE DATABASE {name} TEMPLATE {_template()}")
+    return server().url(name)
 
 
 def drop_database_of(folder: Path) -> None:

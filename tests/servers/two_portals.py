@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -17,7 +18,6 @@ from typing import Any
 import aiohttp
 
 from portal.config.settings import Settings
-from portal.db import upgrade
 from tests.paths import CHECKOUT
 from tests.polling import until
 from tests.portal.command_line import write_config
@@ -110,6 +110,20 @@ class TwoPortals:
             f"{one.url}/api/v1/jobs", {"script": "true"}, headers={"Idempotency-Key": key}
         )
 
+    async def keep_submitting(self, key: str, turn: int) -> Answer:
+        """Retry as a browser does without a response, or with Retry-After.
+
+        It repeats the same request with the same key, alternating between the portals.
+        """
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                turn += 1
+                with contextlib.suppress(aiohttp.ClientError):
+                    answer = await self.submit((self.a, self.b)[turn % 2], key)
+                    if answer.status != 503:
+                        return answer
+                await asyncio.sleep(PAUSE_S)
+
     async def jobs(self, one: PortalProcess) -> list[Any]:
         answer = await self.browser.get(f"{one.url}/api/v1/jobs")
         assert answer.status == 200, answer
@@ -148,11 +162,10 @@ class TwoPortals:
 
 @asynccontextmanager
 async def two_portals(settings: Settings, folder: Path) -> AsyncIterator[TwoPortals]:
-    """Run both: the first leads, the second is the standby."""
+    """Run both on a migrated database: the first leads, the second is the standby."""
     for name in ("slurm", "site/environments"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     config = write_config(settings, folder / "portal.toml")
-    await asyncio.to_thread(upgrade, settings.database)
     with ExitStack() as stack:
         a, b = (PortalProcess(name, free_port(), folder, config) for name in ("a", "b"))
         stack.callback(a.end, signal.SIGKILL)

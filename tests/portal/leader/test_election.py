@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -14,27 +14,22 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from portal.leader.lock import AT_WORK, CLASS, LEADS, OBJECT, LeaderLock
-from tests.portal.conftest import Answer, MakeSettings, settings_in
+from tests.portal.conftest import MakeSettings, settings_in
+from tests.servers import databases
 from tests.servers.postgresql import PostgreSql
 from tests.servers.slapd import Slapd, free_port
 from tests.servers.two_portals import PATIENCE_S, PAUSE_S, PortalProcess, TwoPortals, two_portals
 
 pytestmark = pytest.mark.anyio
-Start = Callable[..., AbstractAsyncContextManager[TwoPortals]]
+ATTEMPTS = 3
 ONE_LEADS = (["ok", "standby"], ["degraded", "standby"])
 
 
 @pytest.fixture
-def start(make_settings: MakeSettings, postgresql_url: str, tmp_path: Path) -> Start:
-    """`async with start() as two`, with custom settings."""
-    return lambda **changes: two_portals(
-        make_settings(database_url=postgresql_url, **changes), tmp_path
-    )
-
-
-@pytest.fixture
-async def two(start: Start) -> AsyncIterator[TwoPortals]:
-    async with start() as running:
+async def two(
+    make_settings: MakeSettings, migrated_url: str, tmp_path: Path
+) -> AsyncIterator[TwoPortals]:
+    async with two_portals(make_settings(database_url=migrated_url), tmp_path) as running:
         assert (await running.login(running.a)).status == 200
         yield running
 
@@ -45,7 +40,8 @@ async def undisturbed(
 ) -> AsyncIterator[TwoPortals]:
     """Two portals for all tests that end neither of them."""
     folder, name = tmp_path_factory.mktemp("undisturbed"), f"portal_{free_port()}"
-    settings = settings_in(folder, slapd, database_url=postgres.make(name))
+    url = databases.make_migrated(name)
+    settings = settings_in(folder, slapd, database_url=url, login_attempts=ATTEMPTS)
     async with two_portals(settings, folder) as running:
         assert (await running.login(running.a)).status == 200
         yield running
@@ -133,29 +129,11 @@ async def test_events_reach_both(undisturbed: TwoPortals) -> None:
             await asyncio.gather(at_a.until("job", job["id"]), at_b.until("job", job["id"]))
 
 
-async def test_tries_at_a_password_count_at_both(start: Start) -> None:
-    async with start(login_attempts=3) as two:
-        tried = [(await two.login(one, "bob", "wrong")).status for one in (two.a, two.b, two.a)]
-        assert tried == [401, 401, 401]
-        assert [(await two.login(one, "bob")).status for one in (two.b, two.a)] == [429, 429]
-
-
-async def kept_asking(two: TwoPortals, key: str, turn: int) -> Answer:
-    """Retry as a browser does without a response, or with Retry-After.
-
-    It repeats the same request with the same key, alternating between the portals.
-    """
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            turn += 1
-            try:
-                answer = await two.submit((two.a, two.b)[turn % 2], key)
-            except aiohttp.ClientError:
-                await asyncio.sleep(PAUSE_S)
-                continue
-            if answer.status != 503:
-                return answer
-            await asyncio.sleep(PAUSE_S)
+async def test_tries_at_a_password_count_at_both(undisturbed: TwoPortals) -> None:
+    two = undisturbed
+    tried = [(await two.login(one, "bob", "wrong")).status for one in (two.a, two.b, two.a)]
+    assert tried == [401] * ATTEMPTS
+    assert [(await two.login(one, "bob")).status for one in (two.b, two.a)] == [429, 429]
 
 
 @pytest.mark.parametrize("where", ["hold-before", "hold-after"])
@@ -165,7 +143,7 @@ async def test_the_leader_is_killed_in_the_middle_of_submissions(
     """Slurm has not received the jobs yet, or has them without the portal's knowledge: none is
     lost, none is duplicated, and every client gets a response."""
     with two.held(where):
-        asking = [asyncio.create_task(kept_asking(two, f"k{n}", n)) for n in range(8)]
+        asking = [asyncio.create_task(two.keep_submitting(f"k{n}", n)) for n in range(8)]
         await two.until(8)
         two.a.end(signal.SIGKILL)
         await two.leads(two.b)
@@ -179,25 +157,6 @@ async def test_the_leader_is_killed_in_the_middle_of_submissions(
     assert not (two.slurm / "cancelled").exists()
     if where == "hold-after":
         assert len(two.asked()) == 8  # jobs that Slurm has are not submitted again
-
-
-async def test_it_is_killed_again_and_again_under_a_stream_of_submissions(two: TwoPortals) -> None:
-    """Each portal dies in turn and returns as the standby."""
-    asking: list[asyncio.Task[Answer]] = []
-    for leader, other in ((two.a, two.b), (two.b, two.a), (two.a, two.b)):
-        before = len(two.asked())
-        asking += [
-            asyncio.create_task(kept_asking(two, f"k{len(asking)}-{n}", n)) for n in range(6)
-        ]
-        await two.until(before + 2)
-        leader.end(signal.SIGKILL)
-        await two.leads(other)
-        leader.start()
-        await two.wait_for_status(leader, "standby")
-    ids = {answer.body["id"] for answer in await asyncio.gather(*asking)}
-    assert len(ids) == len(asking)
-    await two.all_submitted(two.a, len(ids))
-    assert two.in_slurm() == dict.fromkeys(ids, 1)
 
 
 async def test_a_portal_that_ends_hands_over(two: TwoPortals) -> None:
@@ -214,17 +173,18 @@ async def test_a_portal_that_ends_hands_over(two: TwoPortals) -> None:
 
 
 async def test_one_that_loses_its_connection_leads_no_longer(
-    two: TwoPortals, postgres: PostgreSql, postgresql_url: str
+    two: TwoPortals, postgres: PostgreSql, migrated_url: str
 ) -> None:
     """It continues as the standby; the other one completes its submissions."""
-    name = postgresql_url.rpartition("/")[2]
+    name = migrated_url.rpartition("/")[2]
     with two.held("hold-before"):
-        asking = [asyncio.create_task(kept_asking(two, f"k{n}", n)) for n in range(4)]
+        asking = [asyncio.create_task(two.keep_submitting(f"k{n}", n)) for n in range(4)]
         await two.until(4)
         ended = postgres.sql(
             name,
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
             " WHERE starts_with(application_name, 'portal leads at ')"
+            " AND datname = current_database()"
             " AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)",
         )
         assert ended == "1"
@@ -237,17 +197,17 @@ async def test_one_that_loses_its_connection_leads_no_longer(
 
 
 async def test_the_database_goes_and_comes_back(
-    two: TwoPortals, postgres: PostgreSql, postgresql_url: str
+    two: TwoPortals, postgres: PostgreSql, migrated_url: str
 ) -> None:
     """Every connection is cut at once: one of the two leads again, and only one."""
     # All are terminated at once, then awaited: until each is gone the leader may not have noticed.
     postgres.sql(
-        postgresql_url.rpartition("/")[2],
+        migrated_url.rpartition("/")[2],
         "WITH ended AS (SELECT array_agg(pid) AS pids, count(pg_terminate_backend(pid))"
         " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid())"
         " SELECT count(pg_terminate_backend(pid, 120000)) FROM ended, unnest(pids) AS pid",
     )
-    assert (await kept_asking(two, "k1", 0)).status == 201
+    assert (await two.keep_submitting("k1", 0)).status == 201
     async with asyncio.timeout(PATIENCE_S):
         while sorted([await one.status() or "" for one in (two.a, two.b)]) not in ONE_LEADS:
             await asyncio.sleep(PAUSE_S)
@@ -257,10 +217,10 @@ async def test_the_database_goes_and_comes_back(
 class TestLock:
     """The lock itself."""
 
-    async def test_one_holds_it_and_the_next_one_waits(self, postgresql_url: str) -> None:
+    async def test_one_holds_it_and_the_next_one_waits(self, migrated_url: str) -> None:
         async with (
-            LeaderLock(postgresql_url, "a:1") as first,
-            LeaderLock(postgresql_url, "b:1") as second,
+            LeaderLock(migrated_url, "a:1") as first,
+            LeaderLock(migrated_url, "b:1") as second,
         ):
             assert await first.acquire(wait=False)
             assert not await second.acquire(wait=False)
@@ -273,12 +233,12 @@ class TestLock:
             assert not await first.is_held()
 
     async def test_a_successor_ends_what_the_one_before_has_open(
-        self, postgresql_url: str, postgres: PostgreSql
+        self, migrated_url: str, postgres: PostgreSql
     ) -> None:
-        url = postgresql_url.replace("+psycopg", "")
+        url = migrated_url.replace("+psycopg", "")
         async with (
-            LeaderLock(postgresql_url, "a:1") as first,
-            LeaderLock(postgresql_url, "b:1") as second,
+            LeaderLock(migrated_url, "a:1") as first,
+            LeaderLock(migrated_url, "b:1") as second,
         ):
             assert await first.acquire(wait=False)
             left = await psycopg.AsyncConnection.connect(url, application_name=first.name)
@@ -294,26 +254,26 @@ class TestLock:
                 await stays.close()
             assert first.name.startswith(AT_WORK)
 
-    async def test_giving_up_waiting_leaves_no_one_in_the_queue(self, postgresql_url: str) -> None:
-        async with LeaderLock(postgresql_url, "a:1") as first:
+    async def test_giving_up_waiting_leaves_no_one_in_the_queue(self, migrated_url: str) -> None:
+        async with LeaderLock(migrated_url, "a:1") as first:
             assert await first.acquire(wait=False)
-            async with LeaderLock(postgresql_url, "b:1") as second:
+            async with LeaderLock(migrated_url, "b:1") as second:
                 waiting = asyncio.create_task(second.acquire(wait=True))
                 await asyncio.sleep(0)
                 waiting.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await waiting
             await first.release()
-            async with LeaderLock(postgresql_url, "c:1") as third:
+            async with LeaderLock(migrated_url, "c:1") as third:
                 assert await third.acquire(wait=False)
                 assert await third.find_leader() == "c:1"
 
     async def test_leader_address_of_another_database_role_is_ignored(
-        self, postgresql_url: str, postgres: PostgreSql
+        self, migrated_url: str, postgres: PostgreSql
     ) -> None:
         """Any account that may connect to the database may take the lock, under any name."""
         postgres.sql("postgres", "CREATE ROLE stranger LOGIN PASSWORD 'their-own'")
-        url = make_url(postgresql_url).set(
+        url = make_url(migrated_url).set(
             drivername="postgresql", username="stranger", password="their-own"
         )
         stranger = await psycopg.AsyncConnection.connect(
@@ -322,7 +282,7 @@ class TestLock:
             autocommit=True,
         )
         await stranger.execute("SELECT pg_advisory_lock(%s, %s)", (CLASS, OBJECT))
-        async with LeaderLock(postgresql_url, "a:1") as first:
+        async with LeaderLock(migrated_url, "a:1") as first:
             assert not await first.acquire(wait=False)
             assert await first.find_leader() is None
             await stranger.close()
