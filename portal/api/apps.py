@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from portal.web.dependencies import ContextDep, CurrentUser
+from spawner.catalog.app import resolve_programs
 
 router = APIRouter(tags=["environments"])
 
@@ -33,7 +34,10 @@ class CatalogAppsOut(BaseModel):
 
 @router.get("/apps")
 def list_apps(_user: CurrentUser, context: ContextDep) -> CatalogAppsOut:
-    """Return all apps of this site that sessions of an environment offer, sorted by name."""
+    """Return all apps of this site that sessions of an environment offer, sorted by name.
+
+    An app whose program is still to be installed in `app_dir` is not among them.
+    """
     environments = context.catalog.environments.values()
     found = [
         CatalogAppOut(
@@ -44,6 +48,6 @@ def list_apps(_user: CurrentUser, context: ContextDep) -> CatalogAppsOut:
             extensions=list(app.extensions),
             environments=[each.name for each in environments if app.is_offered_in(each)],
         )
-        for app in context.catalog.apps.values()
+        for app in resolve_programs(context.catalog.apps.values(), context.settings.app_dir)
     ]
     return CatalogAppsOut(items=[app for app in found if app.environments])

@@ -1011,6 +1011,8 @@ export interface paths {
         /**
          * List Apps
          * @description Return all apps of this site that sessions of an environment offer, sorted by name.
+         *
+         *     An app whose program is still to be installed in `app_dir` is not among them.
          */
         get: operations["list_apps"];
         put?: never;

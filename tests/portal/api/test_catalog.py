@@ -20,6 +20,12 @@ async def catalog(browser: Browser) -> Any:
     return answer.body
 
 
+async def list_offered(browser: Browser) -> dict[str, Any]:
+    """Return the apps that users can choose, by name."""
+    answer = await browser.get("/api/v1/apps")
+    return {item["name"]: item for item in answer.body["items"]}
+
+
 async def test_running_portal_loads_changes_and_reports_mistakes(
     run_portal: RunPortal, tmp_path: Path
 ) -> None:
@@ -62,18 +68,24 @@ async def test_apps_are_listed_with_their_availability(
     file = tmp_path / "site" / "apps" / "future.yaml"
     file.parent.mkdir(parents=True)
     file.write_text('title: Future\ncommand: [serve]\nlanguage: python\nmin_version: "9.0"\n')
+    program = tmp_path / "programs/vscode/bin/vscode"
     changes = {"catalog_dir": tmp_path / "site", "app_dir": tmp_path / "programs"}
     async with run_portal(**changes) as portal, portal.browser() as carol:
         await carol.login("carol")
         found = {item["name"]: item for item in (await catalog(carol))["apps"]}
-        offered = {item["name"]: item for item in (await carol.get("/api/v1/apps")).body["items"]}
+        offered = await list_offered(carol)
+        program.parent.mkdir(parents=True)
+        program.touch()
+        offered_later = await list_offered(carol)
     assert (found["future"]["file"], found["future"]["origin"]) == (str(file), "site")
     assert "No environment" in found["future"]["unavailable_reason"]
     assert "future" not in offered
     assert (offered["marimo"]["input"], offered["marimo"]["extensions"]) == ("file", [".py"])
     assert "python3" in offered["marimo"]["environments"]
     assert not found["vscode"]["available"]
-    assert f"{tmp_path}/programs/vscode/bin/vscode" in found["vscode"]["unavailable_reason"]
+    assert str(program) in found["vscode"]["unavailable_reason"]
+    assert "vscode" not in offered
+    assert (offered_later["vscode"]["title"], offered_later["vscode"]["input"]) == ("VS Code", None)
     own = found["own"]
     assert (own["origin"], own["available"], own["unavailable_reason"]) == ("shipped", True, None)
 
