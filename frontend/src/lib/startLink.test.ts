@@ -41,7 +41,12 @@ describe('toStartLink', () => {
     expect(linkResources(link)).toEqual({ partition: 'gpu', gpus: 0, cpus: 2, memory_gb: 1.5 });
   });
 
+  it('names the app with which the session opens', () => {
+    const link = toStartLink({ environment: 'python3', resources: {}, app: 'mlflow' });
+    expect(link).toEqual({ environment: 'python3', app: 'mlflow' });
+  });
+
   it('has no resources if only an environment is given', () => {
-    expect(linkResources({ environment: 'r', starter: 'r.ipynb' })).toBeNull();
+    expect(linkResources({ environment: 'r', starter: 'r.ipynb', app: 'mlflow' })).toBeNull();
   });
 });

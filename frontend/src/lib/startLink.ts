@@ -14,6 +14,8 @@ const MAX_NUMBER = 1_000_000;
 export interface StartLink {
   environment?: string;
   starter?: string;
+  /** the app with which the session opens instead of JupyterLab */
+  app?: string;
   partition?: string;
   gpu_type?: string;
   account?: string;
@@ -36,7 +38,7 @@ const number = (value: unknown): number | undefined =>
 /** Parse the address's parameters; unknown and invalid ones are dropped. */
 export function readStartLink(search: Record<string, unknown>): StartLink {
   const read: [string, string | number | undefined][] = [
-    ...(['environment', 'starter', ...TEXTS] as const).map(
+    ...(['environment', 'starter', 'app', ...TEXTS] as const).map(
       (key) => [key, text(search[key])] as [string, string | undefined],
     ),
     ...NUMBERS.map((key) => [key, number(search[key])] as [string, number | undefined]),
@@ -46,14 +48,14 @@ export function readStartLink(search: Record<string, unknown>): StartLink {
 
 /** Return the resources in a link; null if it has none. */
 export function linkResources(link: StartLink): ResourceRequest | null {
-  const { environment: _, starter: __, ...resources } = link;
+  const { environment: _, starter: __, app: ___, ...resources } = link;
   return Object.keys(resources).length === 0 ? null : resources;
 }
 
 /** Convert a session's request to a link; fields without a value are omitted. */
 export function toStartLink(
-  request: Pick<SessionRequest, 'environment' | 'resources' | 'starter'>,
+  request: Pick<SessionRequest, 'environment' | 'resources' | 'starter'> & { app?: string },
 ): StartLink {
-  const { environment, resources, starter } = request;
-  return readStartLink({ ...resources, environment, starter });
+  const { environment, resources, starter, app } = request;
+  return readStartLink({ ...resources, environment, starter, app });
 }

@@ -21,7 +21,18 @@ export function textOf(markup: string): string {
   return decoded(text).replace(/\s+/g, ' ').trim();
 }
 
-type Element = 'button' | 'a' | 'h1' | 'h2' | 'h3' | 'label' | 'article' | 'section' | 'li' | 'ul';
+type Element =
+  | 'button'
+  | 'a'
+  | 'h1'
+  | 'h2'
+  | 'h3'
+  | 'label'
+  | 'option'
+  | 'article'
+  | 'section'
+  | 'li'
+  | 'ul';
 
 interface FoundElement {
   attributes: string;

@@ -7,7 +7,12 @@ import { i18n } from '@lingui/core';
 import { I18nProvider } from '@lingui/react';
 import { MantineProvider } from '@mantine/core';
 import { type Query, QueryClientProvider } from '@tanstack/react-query';
-import { createMemoryHistory, Outlet, RouterProvider } from '@tanstack/react-router';
+import {
+  createMemoryHistory,
+  type HistoryState,
+  Outlet,
+  RouterProvider,
+} from '@tanstack/react-router';
 import { renderToString } from 'react-dom/server';
 import { vi } from 'vitest';
 import type { FieldError } from '@/api/problem';
@@ -59,6 +64,8 @@ export interface Scene {
   answers?: Answers;
   /** data of the event stream; null: nothing yet */
   snapshot?: Partial<Snapshot> | null;
+  /** state of the page's entry in the tab's history */
+  state?: HistoryState;
   /** renders once, before any response */
   early?: boolean;
 }
@@ -111,7 +118,7 @@ const LAZY = /does not support Suspense/;
 /** Render the page at this address. */
 export async function page(
   address: string,
-  { answers = {}, snapshot, early = false }: Scene = {},
+  { answers = {}, snapshot, state = {}, early = false }: Scene = {},
 ): Promise<string> {
   vi.stubGlobal('Request', RequestHere);
   vi.stubGlobal('window', {
@@ -121,7 +128,9 @@ export async function page(
   });
   vi.stubGlobal('fetch', portal(answers));
   const { router, queryClient, theme } = await application(snapshot);
-  router.update({ history: createMemoryHistory({ initialEntries: [address] }) });
+  const history = createMemoryHistory({ initialEntries: [address] });
+  history.replace(address, state);
+  router.update({ history });
   await router.load();
   const draw = (): string =>
     renderToString(

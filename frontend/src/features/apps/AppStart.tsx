@@ -1,18 +1,17 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Loader, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
-import { errorMessage } from '@/api/problem';
+import { Button, Group, Text } from '@mantine/core';
+import { useEffect, useRef } from 'react';
 import type { App } from '@/api/types';
 import { translateExact } from '@/i18n/translate';
 import { exceptDoubleClick } from '@/ui/doubleClick';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
-import { AppFailure } from './AppFailure';
-import { appsQuery, startApp, withApp } from './apps';
+import { AppProgress } from './AppProgress';
+import { startApp } from './apps';
 import { isAlive } from './forFile';
 import { openTab } from './openTab';
+import { useAppStart } from './useAppStart';
 
 interface Props {
   id: string;
@@ -24,9 +23,10 @@ interface Props {
 
 /** Starts an app with a file and opens its page as soon as it is ready. */
 export function AppStart({ id, app, file, onClose }: Props) {
-  const { phase, refusal, start } = useStart(id, app, file);
-  const requested = phase !== 'none';
   const busy = isAlive(app) && app.file !== file;
+  // the other file's app is only stopped if this one can be started
+  const { phase, refusal, start } = useAppStart(id, () => startApp(id, app.name, { file }, busy));
+  const requested = phase !== 'none';
   const ready = app.state === 'running' && !busy && phase !== 'sending' ? (app.url ?? null) : null;
   const waiting = phase === 'sending' || (phase === 'sent' && app.state === 'starting');
   const over = phase === 'sent' && refusal === null && !isAlive(app);
@@ -41,22 +41,16 @@ export function AppStart({ id, app, file, onClose }: Props) {
           </Trans>
         </Notice>
       )}
-      {refusal && <Notice tone="error">{refusal}</Notice>}
-      {over && app.state === 'failed' && <AppFailure app={app} />}
-      {over && app.state === 'stopped' && (
-        <Notice tone="error">{t`It was stopped before it was ready.`}</Notice>
-      )}
-      <Group role="status" gap="sm">
-        {waiting && (
-          <>
-            <Loader size="sm" aria-hidden="true" />
-            <Text size="sm">{t`${{ title: translateExact(app.title) }} is starting…`}</Text>
-          </>
-        )}
+      <AppProgress
+        title={translateExact(app.title)}
+        refusal={refusal}
+        waiting={waiting}
+        ended={over ? app : null}
+      >
         {requested && ready && (
           <Text size="sm">{t`It is ready. Your browser didn't open its page by itself.`}</Text>
         )}
-      </Group>
+      </AppProgress>
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose}>
           {requested ? t`Close` : t`Cancel`}
@@ -80,31 +74,6 @@ export function AppStart({ id, app, file, onClose }: Props) {
       </Group>
     </>
   );
-}
-
-type Phase = 'none' | 'sending' | 'sent';
-
-/** Return how far this dialog's request is, why it was refused, and a function that sends it. */
-function useStart(id: string, app: App, file: string) {
-  const queries = useQueryClient();
-  const [phase, setPhase] = useState<Phase>('none');
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const start = async (): Promise<void> => {
-    setPhase('sending');
-    setRefusal(null);
-    try {
-      // the other file's app is only stopped if this one can be started
-      const replace = isAlive(app) && app.file !== file;
-      const started = await startApp(id, app.name, { file }, replace);
-      queries.setQueryData(appsQuery(id).queryKey, (shown) => shown && withApp(shown, started));
-    } catch (error) {
-      setRefusal(errorMessage(error));
-    } finally {
-      await queries.invalidateQueries(appsQuery(id));
-      setPhase('sent');
-    }
-  };
-  return { phase, refusal, start };
 }
 
 /** Open the page once; a browser that blocks it leaves that to the button. */

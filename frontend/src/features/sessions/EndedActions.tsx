@@ -4,6 +4,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Session } from '@/api/types';
+import { toOpenWithState } from '@/features/apps/openWith';
 import { Icon } from '@/ui/icons';
 import { useAction } from '@/ui/useAction';
 import { removeSession, startAgain } from './actions';
@@ -12,13 +13,18 @@ interface StartAgainProps extends Pick<ButtonProps, 'variant' | 'px'> {
   session: Session;
 }
 
-/** Start it again, and wait on the page that opens JupyterLab. */
+/** Start it again, and wait on the page that opens it. */
 export function StartAgainButton({ session, ...buttonProps }: StartAgainProps) {
   const navigate = useNavigate();
   const [busy, run] = useAction();
   const startAndOpen = async (): Promise<void> => {
     const { name } = await startAgain(session);
-    await navigate({ to: '/start-again/$name', params: { name } });
+    await navigate({
+      to: '/start-again/$name',
+      params: { name },
+      // on the page that waits for a start, the chosen app is kept
+      state: ({ openWith = null }) => toOpenWithState(openWith),
+    });
   };
   return (
     <Button

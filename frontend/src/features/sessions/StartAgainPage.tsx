@@ -1,11 +1,14 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Stack, Text } from '@mantine/core';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { Link, useLocation, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Suspense, useEffect } from 'react';
 import type { Session } from '@/api/types';
+import { type OpenWith, readOpenWith } from '@/features/apps/openWith';
+import { translateExact } from '@/i18n/translate';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
+import { lazyPart } from '@/ui/lazyPart';
 import { NotFoundPage } from '@/ui/NotFoundPage';
 import { PageTitle } from '@/ui/PageTitle';
 import { PendingPage } from '@/ui/PendingPage';
@@ -14,6 +17,8 @@ import { useAction } from '@/ui/useAction';
 import { startAgain } from './actions';
 import { labUrl } from './labels';
 import { SessionCard } from './SessionCard';
+
+const AppOpening = lazyPart(async () => (await import('@/features/apps/AppOpening')).AppOpening);
 
 /** Open JupyterLab, with the session's first notebook, as soon as the session is ready. */
 function useOpenWhenRunning(session: Session | undefined): void {
@@ -39,16 +44,20 @@ function useStartAgain(session: Session | undefined): boolean {
 }
 
 function title(session: Session, restarting: boolean): string {
-  const { name } = session;
+  const { name, state } = session;
   if (restarting) return t`Restarting ${name}`;
+  if (state === 'running') return t`${name} is running`;
   return isLive(session) ? t`Starting ${name}` : t`${name} isn't running`;
 }
 
-function explanation(session: Session, restarting: boolean): string {
+function explanation(session: Session, restarting: boolean, openWith: OpenWith | null): string {
   if (restarting) return t`It starts again as soon as it has ended. Keep this page open.`;
-  return isLive(session)
-    ? t`This page opens JupyterLab automatically as soon as it responds.`
-    : t`Your files are safe; only the session has ended. Start it again to continue.`;
+  if (!isLive(session))
+    return t`Your files are safe; only the session has ended. Start it again to continue.`;
+  if (openWith === null) return t`This page opens JupyterLab automatically as soon as it responds.`;
+  return session.state === 'running'
+    ? t`JupyterLab stays available from the session's card.`
+    : t`This page opens ${{ app: translateExact(openWith.title) }} automatically as soon as it is ready.`;
 }
 
 /** The page of a session that is starting, or that was opened while it is not running. */
@@ -58,16 +67,21 @@ export function StartAgainPage() {
   const named = sessions?.filter((s) => s.name === name) ?? [];
   const session = named.find(isLive) ?? named[0];
   const restarting = useStartAgain(session);
-  useOpenWhenRunning(restarting ? undefined : session);
+  const openWith = useLocation({ select: ({ state }) => readOpenWith(state) });
+  useOpenWhenRunning(restarting || openWith ? undefined : session);
   if (sessions === null) return <PendingPage />;
   if (session === undefined) return <NotFoundPage />;
   return (
     <div className={plain.center}>
       <Stack gap="md" w="100%" maw={560}>
         <PageTitle tab={title(session, restarting)}>{title(session, restarting)}</PageTitle>
-        <Text c="dimmed">{explanation(session, restarting)}</Text>
+        <Text c="dimmed">{explanation(session, restarting, openWith)}</Text>
+        {openWith && isLive(session) && !restarting && (
+          <Suspense>
+            <AppOpening key={session.id} session={session} openWith={openWith} />
+          </Suspense>
+        )}
         <SessionCard session={session} level="h2" />
-
         <Button component={Link} to="/" variant="subtle" w="fit-content">
           <Trans>Your sessions</Trans>
         </Button>

@@ -15,13 +15,15 @@ import { saveSetup } from './setups';
 
 interface Props {
   request: () => SessionRequest;
+  /** the app with which the session opens, for the link */
+  app: string | undefined;
   /** the default name of the setup */
   title: string;
   disabled: boolean;
 }
 
 /** Buttons that save the form as a setup and that copy a link to the filled-in form. */
-export function SaveSetup({ request, title, disabled }: Props) {
+export function SaveSetup({ request, app, title, disabled }: Props) {
   const [asking, setAsking] = useState(false);
   const [name, setName] = useState('');
 
@@ -36,7 +38,7 @@ export function SaveSetup({ request, title, disabled }: Props) {
   const copyLink = async (): Promise<void> => {
     const { href } = navigation().router.buildLocation({
       to: '/start',
-      search: toStartLink(request()),
+      search: toStartLink({ ...request(), app }),
     });
     const link = `${window.location.origin}${href}`;
     const copied = await copyText(link);

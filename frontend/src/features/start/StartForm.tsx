@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, Suspense, useRef, useState } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { Environment } from '@/api/types';
+import { toOpenWithState } from '@/features/apps/openWith';
 import { Term } from '@/features/glossary/Term';
 import { ResourceFields } from '@/features/resources/ResourceFields';
 import { startSession } from '@/features/sessions/actions';
@@ -16,6 +17,7 @@ import { RestoredNotice } from '@/ui/RestoredForm';
 import { TryAgain } from '@/ui/TryAgain';
 import { EnvironmentCards } from './EnvironmentCards';
 import { GpuTypes } from './GpuTypes';
+import { OpenWithField } from './OpenWithField';
 import { ResourceChoice } from './ResourceChoice';
 import { SetupList } from './SetupList';
 import { StarterChoice } from './StarterChoice';
@@ -38,7 +40,7 @@ interface Props {
   aside: ReactNode;
 }
 
-/** The form that starts a session: environment, resources, starter notebook and name. */
+/** The form that starts a session: environment, resources, app or starter notebook, and name. */
 export function StartForm({ environments, link, onStartOver, aside }: Props) {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
@@ -63,7 +65,11 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
       const { name } = await startSession(start.request(), start.explicitRequest());
       start.finish();
       void setupsChanged();
-      await navigate({ to: '/start-again/$name', params: { name } });
+      await navigate({
+        to: '/start-again/$name',
+        params: { name },
+        state: toOpenWithState(start.openWith.chosen),
+      });
     } catch (error) {
       start.showSubmitError(error);
       focusError();
@@ -89,12 +95,15 @@ export function StartForm({ environments, link, onStartOver, aside }: Props) {
           onChoose={start.chooseEnvironment}
         />
         <ResourceSection start={start} />
-        <StarterChoice
-          environment={start.environment}
-          chosen={start.starter}
-          onChoose={start.setStarter}
-          error={start.starterError}
-        />
+        <OpenWithField openWith={start.openWith} onChoose={start.setOpenWith} />
+        {start.openWith.chosen === null && (
+          <StarterChoice
+            environment={start.environment}
+            chosen={start.starter}
+            onChoose={start.setStarter}
+            error={start.starterError}
+          />
+        )}
         <TextInput
           label={t`Name (optional)`}
           description={t`It becomes part of the session's address.`}

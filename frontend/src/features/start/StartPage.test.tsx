@@ -39,6 +39,40 @@ describe('the page where sessions start', () => {
     expect(textOf(markup)).toMatch(/Your session R no GPU · 3 CPUs · 6 GB/);
   });
 
+  const apps = [
+    { name: 'mlflow', title: 'MLflow', input: null, environments: ['python3'] },
+    { name: 'own', title: 'Your own web app', input: 'command', environments: ['python3', 'r'] },
+  ].map((app) => ({ description: '', extensions: [], ...app }));
+  const withApps = { ...FULL, answers: { ...answers, '/apps': { items: apps } } };
+
+  it('offers to open the session with an app that needs no input', async () => {
+    const markup = await page('/start?environment=python3&starter=python3.ipynb', withApps);
+    expect(names(markup, 'label')).toContain('Open with');
+    expect(names(markup, 'option')).toEqual(expect.arrayContaining(['JupyterLab', 'MLflow']));
+    expect(names(markup, 'option')).not.toContain('Your own web app');
+    expect(textOf(markup)).toContain('Opens python3.ipynb');
+    expect(textOf(markup)).not.toContain('Opens with');
+  });
+
+  it('opens no notebook together with an app', async () => {
+    const link = '/start?environment=python3&starter=python3.ipynb&app=mlflow';
+    const markup = await page(link, withApps);
+    expect(textOf(markup)).toContain('Opens with MLflow');
+    expect(textOf(markup)).not.toContain('Opens python3.ipynb');
+    expect(names(markup, 'label').filter((name) => name.includes('starter notebook'))).toEqual([]);
+  });
+
+  it('falls back to JupyterLab in an environment without the app, and says so', async () => {
+    const markup = await page('/start?environment=r&app=mlflow', withApps);
+    expect(withRole(markup, 'alert').join()).toContain(
+      "A session in this environment can't open with MLflow. It opens with JupyterLab.",
+    );
+    expect(names(markup, 'option')).not.toContain('MLflow');
+    expect(textOf(markup)).not.toContain('Opens with MLflow');
+    const without = await page('/start?environment=r', withApps);
+    expect(names(without, 'label')).not.toContain('Open with');
+  });
+
   it('shows why an environment is unavailable', async () => {
     const reason = 'Its image has not been imported yet.';
     const items = environments.items.map((environment) =>

@@ -21,7 +21,7 @@ interface Props {
 
 /** The chosen session, its expected start, and the button that starts it. */
 export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver: () => void }) {
-  const { environment, values, starter } = start;
+  const { environment, values, starter, openWith } = start;
   const title = translateExact(environment?.title);
   const message = generalMessage(start.submitError);
   return (
@@ -33,6 +33,11 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
         <strong>{title ?? t`No environment is available`}</strong>
       </p>
       <p className={classes.resources}>{valuesText(values)}</p>
+      {openWith.chosen && (
+        <p className={classes.resources}>
+          {t`Opens with ${{ app: translateExact(openWith.chosen.title) }}`}
+        </p>
+      )}
       {starter && (
         <p className={classes.resources}>
           <Trans>Opens {starter}</Trans>
@@ -66,6 +71,7 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
       </Button>
       <SaveSetup
         request={start.request}
+        app={openWith.chosen?.name}
         title={title ? suggestedName(title, values) : ''}
         disabled={environment === undefined || !isComplete(values)}
       />

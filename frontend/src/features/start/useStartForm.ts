@@ -25,6 +25,7 @@ import {
 import { loadLastStart, saveLastStart } from './lastStart';
 import type { CompletedPreset } from './presets';
 import { CUSTOM } from './ResourceChoice';
+import { type OpenWithChoice, useOpenWith } from './useOpenWith';
 import { useStartResources } from './useStartResources';
 
 /** The values of a saved setup. */
@@ -57,7 +58,10 @@ export interface StartFormState {
   name: string;
   setName: (name: string) => void;
   nameError: string | null;
-  /** the chosen starter notebook of the environment, if any */
+  openWith: OpenWithChoice;
+  /** chooses an app by name; null for JupyterLab */
+  setOpenWith: (name: string | null) => void;
+  /** the chosen starter notebook of the environment, if any; only JupyterLab opens one */
   starter: string | null;
   setStarter: (name: string | null) => void;
   starterError: string | null;
@@ -130,7 +134,9 @@ export function useStartForm(
     lastStart,
     draft,
   );
-  const { starter, choose: chooseStarter } = useStarter(environment, link.starter, draft);
+  const { openWith, choose: chooseOpenWith } = useOpenWith(environment, link.app, draft);
+  const { starter: notebook, choose: chooseStarter } = useStarter(environment, link.starter, draft);
+  const starter = openWith.chosen === null ? notebook : null;
   const [submitError, setSubmitError] = useState<unknown>(null);
   if (resources === null) return { start: null, failure, retry };
   const { chosenPreset, values, isCurrent } = resources;
@@ -182,6 +188,8 @@ export function useStartForm(
     name,
     setName: change(setName),
     nameError: fieldMessage(submitError, 'name') ?? nameError ?? null,
+    openWith,
+    setOpenWith: change(chooseOpenWith),
     starter,
     setStarter: change(chooseStarter),
     starterError: fieldMessage(submitError, 'starter') ?? null,
