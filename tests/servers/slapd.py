@@ -241,9 +241,9 @@ def running(folder: Path, content: Content = LOGINS) -> Iterator[Slapd]:
     slapd = Slapd(free_port(), free_port(), folder / "ca.pem", folder / "other-ca.pem")
     urls = f"{slapd.ldap_url} {slapd.ldaps_url}"
     log = (folder / "slapd.log").open("w")
-    process = subprocess.Popen(
-        [_find("slapd"), "-f", str(config), "-h", urls, "-d", "0"], stdout=log, stderr=log
-    )
+    words = [_find("slapd"), "-f", str(config), "-h", urls, "-d", "0"]
+    # it ends with a test process that is killed, too
+    process = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", *words], stdout=log, stderr=log)
     try:
         for port in (slapd.ldap_port, slapd.ldaps_port):
             _wait_for(port, process, folder / "slapd.log")
