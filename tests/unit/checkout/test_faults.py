@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from tests.faults import faults, results
 from tests.faults.invariants import BOARD, SlurmJob, check_ticks, compare, parse_queue
 from tests.faults.results import Result
 from tests.faults.world import judge
-from tests.polling import until
+from tests.polling import until, wait_until
 
 ROW = {
     "id": "a1", "owner": "alice", "name": "one", "job_id": 7, "state": "running",
@@ -102,9 +101,13 @@ async def test_a_stopped_process_continues_and_a_killed_one_ends(
 ) -> None:
     monkeypatch.setattr(faults, "STOP_S", 0.1)
     seen: list[str] = []
-    task = asyncio.create_task(faults.stop({process.pid}, lambda: seen.append("begun")))
-    await until(lambda: state_of(process.pid) == "T", "the process is stopped")
-    await task
+
+    def begun() -> None:
+        # within the stop, however long this process waits for a processor
+        wait_until(lambda: state_of(process.pid) == "T", "the process is stopped")
+        seen.append("begun")
+
+    await faults.stop({process.pid}, begun)
     await until(lambda: state_of(process.pid) != "T", "it continues")
     await faults.kill({process.pid}, lambda: seen.append("killed"))
     await until(process.poll, "it has ended", done=lambda code: code == -signal.SIGKILL)
