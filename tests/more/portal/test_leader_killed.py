@@ -1,4 +1,4 @@
-"""Two portals that are killed in turn; tests/portal/leader kills each of them once."""
+"""Two portals that are killed in turn, again and again; tests/portal/leader kills a leader once."""
 
 from __future__ import annotations
 
