@@ -1,11 +1,11 @@
 """Node program for SSH in a batch job: `python -I -m spawner.node.job_ssh CONFIG.json`.
 
 Slurm runs it as the user, as a step of the running job, once the owner connects. It accepts
-websockets with a grant of the portal's gate, which nginx asks about each request (auth_request),
-as a session's server does, and starts one sshd for each. It
-ends with the job, and after a while without connections. The portal keeps its address in memory
-only: the program reports it again and again. It depends on config.json (described in
-`spawner/catalog/launch_files.py`) and the portal's /node routes.
+websockets with a grant of the portal's gate, which nginx asks about each request (auth_request), as
+a session's server does, and starts one sshd for each. It ends with the job, and after a while
+without connections. The portal keeps its address in memory only: the program reports it again and
+again. It depends on config.json (described in `spawner/catalog/launch_files.py`) and the portal's
+/node routes.
 """
 
 from __future__ import annotations

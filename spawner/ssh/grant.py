@@ -3,9 +3,9 @@
 Pure.
 
 The portal's gate, which nginx asks about each request (auth_request), signs the grant, and nginx
-passes it on in a header. It names the access token that opened the connection, so that
-the node program can ask whether it is still valid, and the public key that sshd may accept. Neither
-is secret. The signature covers both and the path, so a grant that was read on the cluster's network
+passes it on in a header. It names the access token that opened the connection, so that the node
+program can ask whether it is still valid, and the public key that sshd may accept. Neither is
+secret. The signature covers both and the path, so a grant that was read on the cluster's network
 opens nothing without the key's private half.
 """
 

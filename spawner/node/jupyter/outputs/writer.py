@@ -224,8 +224,8 @@ def to_update(execution: Execution, *, only: bool) -> dict[str, Any]:
     """Return the request of the program in notebook_file.py for an execution.
 
     A cell gets its execution count only together with all of its outputs, as in JupyterLab, which
-    `Execution.is_in` relies on.
-    `only` means that the kernel has no other notebook, to which the cell could belong.
+    `Execution.is_in` relies on. `only` means that the kernel has no other notebook, to which the
+    cell could belong.
     """
     return {
         "id": execution.id,
