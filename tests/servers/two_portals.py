@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Set
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from tests.servers.slapd import PASSWORD, free_port
 
 PATIENCE_S = 120
 PAUSE_S = 0.02
+LEADING = ("ok", "degraded")
 
 
 @dataclass
@@ -84,6 +85,11 @@ class TwoPortals:
         return self.folder / "slurm"
 
     @property
+    def database(self) -> str:
+        """Return the name of their database on PostgreSQL."""
+        return self.settings.database_url.rpartition("/")[2]
+
+    @property
     def browser(self) -> Browser:
         return Browser(self.http, self.settings.public_url)
 
@@ -97,7 +103,19 @@ class TwoPortals:
         assert state in words
 
     async def leads(self, one: PortalProcess) -> None:
-        await self.wait_for_status(one, "ok", "degraded")
+        await self.wait_for_status(one, *LEADING)
+
+    async def wait_for_roles(self) -> None:
+        """Wait until one portal leads and the other one is the standby; the leader becomes a."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                found = [await one.status() for one in (self.a, self.b)]
+                if found[1] in LEADING and found[0] == "standby":
+                    self.a, self.b = self.b, self.a
+                    return
+                if found[0] in LEADING and found[1] == "standby":
+                    return
+                await asyncio.sleep(PAUSE_S)
 
     async def login(
         self, one: PortalProcess, name: str = "alice", password: str = PASSWORD
@@ -150,14 +168,11 @@ class TwoPortals:
         """Wait until this many submissions were requested."""
         await until(lambda: len(self.asked()) >= count, f"{count} submissions")
 
-    async def all_submitted(self, one: PortalProcess, count: int) -> list[Any]:
-        """Return all jobs, once each has Slurm's id."""
+    async def all_submitted(self, one: PortalProcess, ids: Set[str]) -> None:
+        """Wait until each of these jobs has Slurm's id."""
         async with asyncio.timeout(PATIENCE_S):
-            while len(found := await self.jobs(one)) < count or not all(
-                job["job_id"] for job in found
-            ):
+            while not ids <= {job["id"] for job in await self.jobs(one) if job["job_id"]}:
                 await asyncio.sleep(PAUSE_S)
-        return found
 
 
 @asynccontextmanager

@@ -33,5 +33,5 @@ async def test_it_is_killed_again_and_again_under_a_stream_of_submissions(
             await two.wait_for_status(leader, "standby")
         ids = {answer.body["id"] for answer in await asyncio.gather(*asking)}
         assert len(ids) == len(asking)
-        await two.all_submitted(two.a, len(ids))
+        await two.all_submitted(two.a, ids)
         assert two.in_slurm() == dict.fromkeys(ids, 1)

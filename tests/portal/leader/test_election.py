@@ -6,7 +6,6 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import aiohttp
 import psycopg
@@ -14,38 +13,39 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from portal.leader.lock import AT_WORK, CLASS, LEADS, OBJECT, LeaderLock
-from tests.portal.conftest import MakeSettings, settings_in
+from tests.portal.conftest import settings_in
 from tests.servers import databases
 from tests.servers.postgresql import PostgreSql
 from tests.servers.slapd import Slapd, free_port
-from tests.servers.two_portals import PATIENCE_S, PAUSE_S, PortalProcess, TwoPortals, two_portals
+from tests.servers.two_portals import PATIENCE_S, PortalProcess, TwoPortals, two_portals
 
 pytestmark = pytest.mark.anyio
 ATTEMPTS = 3
-ONE_LEADS = (["ok", "standby"], ["degraded", "standby"])
-
-
-@pytest.fixture
-async def two(
-    make_settings: MakeSettings, migrated_url: str, tmp_path: Path
-) -> AsyncIterator[TwoPortals]:
-    async with two_portals(make_settings(database_url=migrated_url), tmp_path) as running:
-        assert (await running.login(running.a)).status == 200
-        yield running
+LEADS_NOW = "this portal leads"
 
 
 @pytest.fixture(scope="module")
-async def undisturbed(
+async def running(
     slapd: Slapd, postgres: PostgreSql, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[TwoPortals]:
-    """Two portals for all tests that end neither of them."""
-    folder, name = tmp_path_factory.mktemp("undisturbed"), f"portal_{free_port()}"
+    """Two portals for all tests: each start takes seconds."""
+    folder, name = tmp_path_factory.mktemp("two"), f"portal_{free_port()}"
     url = databases.make_migrated(name)
     settings = settings_in(folder, slapd, database_url=url, login_attempts=ATTEMPTS)
     async with two_portals(settings, folder) as running:
         assert (await running.login(running.a)).status == 200
         yield running
     postgres.sql("postgres", f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+async def two(running: TwoPortals) -> TwoPortals:
+    """Both portals, of which a leads, whatever the test before did to them."""
+    for one in (running.a, running.b):
+        if one.process is None:
+            one.start()
+    await running.wait_for_roles()
+    return running
 
 
 class Stream:
@@ -80,8 +80,7 @@ async def metrics(two: TwoPortals, one: PortalProcess) -> str:
     return str((await two.browser.get(f"{one.url}/metrics")).body)
 
 
-async def test_each_portal_reports_whether_it_leads(undisturbed: TwoPortals) -> None:
-    two = undisturbed
+async def test_each_portal_reports_whether_it_leads(two: TwoPortals) -> None:
     for one, leads in ((two.a, 1), (two.b, 0)):
         assert (await two.browser.get(f"{one.url}/healthz")).body == {"status": "ok"}
         assert f"portal_leads {leads}.0" in await metrics(two, one)
@@ -91,8 +90,8 @@ async def test_each_portal_reports_whether_it_leads(undisturbed: TwoPortals) -> 
     }
 
 
-async def test_whichever_is_asked_it_is_the_same_portal(undisturbed: TwoPortals) -> None:
-    two, before = undisturbed, undisturbed.in_slurm()
+async def test_whichever_is_asked_it_is_the_same_portal(two: TwoPortals) -> None:
+    before = two.in_slurm()
     first = await two.submit(two.b, "k1")
     assert first.status == 201, first
     again = await two.submit(two.a, "k1")
@@ -111,8 +110,8 @@ async def test_whichever_is_asked_it_is_the_same_portal(undisturbed: TwoPortals)
     assert len(at_a) == before.total() + 1
 
 
-async def test_at_the_same_moment_at_both_it_is_one_job(undisturbed: TwoPortals) -> None:
-    two, before = undisturbed, undisturbed.in_slurm()
+async def test_at_the_same_moment_at_both_it_is_one_job(two: TwoPortals) -> None:
+    before = two.in_slurm()
     with two.held("hold-before"):
         both = [asyncio.create_task(two.submit(one, "k2")) for one in (two.a, two.b)]
         await two.until(len(two.asked()) + 1)
@@ -121,16 +120,14 @@ async def test_at_the_same_moment_at_both_it_is_one_job(undisturbed: TwoPortals)
     assert two.in_slurm() - before == {first.body["id"]: 1}
 
 
-async def test_events_reach_both(undisturbed: TwoPortals) -> None:
-    two = undisturbed
+async def test_events_reach_both(two: TwoPortals) -> None:
     async with events(two, two.a) as at_a, events(two, two.b) as at_b:
         for one in (two.a, two.b):
             job = (await two.submit(one, f"at {one.name}")).body
             await asyncio.gather(at_a.until("job", job["id"]), at_b.until("job", job["id"]))
 
 
-async def test_tries_at_a_password_count_at_both(undisturbed: TwoPortals) -> None:
-    two = undisturbed
+async def test_tries_at_a_password_count_at_both(two: TwoPortals) -> None:
     tried = [(await two.login(one, "bob", "wrong")).status for one in (two.a, two.b, two.a)]
     assert tried == [401] * ATTEMPTS
     assert [(await two.login(one, "bob")).status for one in (two.b, two.a)] == [429, 429]
@@ -142,46 +139,47 @@ async def test_the_leader_is_killed_in_the_middle_of_submissions(
 ) -> None:
     """Slurm has not received the jobs yet, or has them without the portal's knowledge: none is
     lost, none is duplicated, and every client gets a response."""
+    before, asked = two.in_slurm(), len(two.asked())
     with two.held(where):
-        asking = [asyncio.create_task(two.keep_submitting(f"k{n}", n)) for n in range(8)]
-        await two.until(8)
+        asking = [asyncio.create_task(two.keep_submitting(f"{where} {n}", n)) for n in range(8)]
+        await two.until(asked + 8)
         two.a.end(signal.SIGKILL)
         await two.leads(two.b)
     answers = await asyncio.gather(*asking)
     assert {answer.status for answer in answers} == {201}
     ids = {answer.body["id"] for answer in answers}
     assert len(ids) == 8
-    found = await two.all_submitted(two.b, 8)
-    assert {job["id"] for job in found} == ids
-    assert two.in_slurm() == dict.fromkeys(ids, 1)
+    await two.all_submitted(two.b, ids)
+    assert two.in_slurm() - before == dict.fromkeys(ids, 1)
     assert not (two.slurm / "cancelled").exists()
     if where == "hold-after":
-        assert len(two.asked()) == 8  # jobs that Slurm has are not submitted again
+        assert len(two.asked()) == asked + 8  # jobs that Slurm has are not submitted again
 
 
 async def test_a_portal_that_ends_hands_over(two: TwoPortals) -> None:
+    led = two.b.log.read_text().count(LEADS_NOW)
     async with events(two, two.b) as before:
         two.a.end()
         await two.leads(two.b)
         with pytest.raises((AssertionError, aiohttp.ClientError)):
             await before.until("job", "never")  # it ended with the portal that sent it
-    job = (await two.submit(two.b, "k1")).body
+    job = (await two.submit(two.b, "handed over")).body
     two.a.start()
     await two.wait_for_status(two.a, "standby")
-    assert (await two.submit(two.a, "k1")).body["id"] == job["id"]
-    assert "this portal leads" in two.b.log.read_text()
+    assert (await two.submit(two.a, "handed over")).body["id"] == job["id"]
+    assert two.b.log.read_text().count(LEADS_NOW) == led + 1
 
 
 async def test_one_that_loses_its_connection_leads_no_longer(
-    two: TwoPortals, postgres: PostgreSql, migrated_url: str
+    two: TwoPortals, postgres: PostgreSql
 ) -> None:
     """It continues as the standby; the other one completes its submissions."""
-    name = migrated_url.rpartition("/")[2]
+    before, asked = two.in_slurm(), len(two.asked())
     with two.held("hold-before"):
-        asking = [asyncio.create_task(two.keep_submitting(f"k{n}", n)) for n in range(4)]
-        await two.until(4)
+        asking = [asyncio.create_task(two.keep_submitting(f"lost {n}", n)) for n in range(4)]
+        await two.until(asked + 4)
         ended = postgres.sql(
-            name,
+            two.database,
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
             " WHERE starts_with(application_name, 'portal leads at ')"
             " AND datname = current_database()"
@@ -191,27 +189,25 @@ async def test_one_that_loses_its_connection_leads_no_longer(
         await two.leads(two.b)
         await two.wait_for_status(two.a, "standby")
     ids = {answer.body["id"] for answer in await asyncio.gather(*asking)}
-    await two.all_submitted(two.b, 4)
-    assert two.in_slurm() == dict.fromkeys(ids, 1)
+    await two.all_submitted(two.b, ids)
+    assert two.in_slurm() - before == dict.fromkeys(ids, 1)
     assert "portal_leads 0.0" in await metrics(two, two.a)
 
 
-async def test_the_database_goes_and_comes_back(
-    two: TwoPortals, postgres: PostgreSql, migrated_url: str
-) -> None:
+async def test_the_database_goes_and_comes_back(two: TwoPortals, postgres: PostgreSql) -> None:
     """Every connection is cut at once: one of the two leads again, and only one."""
+    before = two.in_slurm()
     # All are terminated at once, then awaited: until each is gone the leader may not have noticed.
     postgres.sql(
-        migrated_url.rpartition("/")[2],
+        two.database,
         "WITH ended AS (SELECT array_agg(pid) AS pids, count(pg_terminate_backend(pid))"
         " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid())"
         " SELECT count(pg_terminate_backend(pid, 120000)) FROM ended, unnest(pids) AS pid",
     )
-    assert (await two.keep_submitting("k1", 0)).status == 201
-    async with asyncio.timeout(PATIENCE_S):
-        while sorted([await one.status() or "" for one in (two.a, two.b)]) not in ONE_LEADS:
-            await asyncio.sleep(PAUSE_S)
-    assert len(two.in_slurm()) == 1
+    job = (await two.keep_submitting("came back", 0)).body
+    await two.wait_for_roles()
+    await two.all_submitted(two.a, {job["id"]})
+    assert two.in_slurm() - before == {job["id"]: 1}
 
 
 class TestLock:
