@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.browser import scenes
 from tests.browser.chromium import PATIENCE_MS, launch, window
 from tests.browser.scenes import Api
 from tests.live import Live
@@ -56,20 +57,15 @@ def asked(context: BrowserContext) -> set[str]:
 
 @pytest.fixture
 def log_in(portal: Live) -> Callable[[Page, str], None]:
-    """Return a function that fills in the login page as a user does."""
+    """Return a function that logs the page's browser in through the API and opens Home.
+
+    The login page itself is used by the tests of the main job, the account and the forms.
+    """
 
     def log_in(page: Page, username: str) -> None:
-        page.goto(f"{portal.base_url}/login")
-        page.get_by_label("User name").fill(username)
-        page.get_by_label("Password", exact=True).fill(portal.users[username])
-        page.keyboard.press("Enter")
+        scenes.log_in(page.context, portal.base_url, username, portal.users[username])
+        page.goto(portal.base_url)
         page.get_by_role("heading", name="Your sessions").wait_for()
-        confirmed = page.request.post(
-            f"{portal.base_url}/api/v1/reauth",
-            data={"password": portal.users[username]},
-            headers={"Origin": portal.base_url},
-        )
-        assert confirmed.ok, confirmed.text()
 
     return log_in
 
