@@ -15,6 +15,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.refused import LOGIN_ENDED, REFUSALS, Refusal, RefusingPortal, at_field
 
 ODD = "<b>Zoë</b> 数据 & co."
+TOO_LONG = "x" * 5000
+RESTORED = "Your earlier entries are restored."
 # internal messages of programs
 GIBBERISH = re.compile("undefined|null|NaN|TypeError|Failed to fetch|Object]|<html|urn:portal")
 

@@ -1,8 +1,8 @@
 """Hostile pages in a real browser: a TensorBoard's and a notebook server's.
 
-The TensorBoard is opened by its owner and by a user with shared access. The pages try every attack
-of hostile_page.js on the portal, on the viewer's notebooks, and on the TensorBoards of the viewer
-and of other users.
+The pages try every attack of hostile_page.js on the portal, on the viewer's notebooks, and on the
+TensorBoards of the viewer and of other users. Here the TensorBoard attacks a user with shared
+access; in tests/more/browser/test_hostile_owner.py, its owner.
 """
 
 from __future__ import annotations
@@ -13,36 +13,37 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext
 
-from tests.browser.chromium import window
+from tests.browser.hostile_scene import (
+    HostileScene,
+    Viewer,
+    attack_from_tensorboard,
+    hostile_scene,
+    log_in,
+    victims,
+)
 from tests.browser.hostile_site import (
     TESTS,
-    Attack,
-    Site,
-    Target,
     arrive,
     attack,
     blank,
     open_tensorboard,
     portal_target,
-    raise_site,
     site_target,
     wait_for_log,
 )
-from tests.browser.scenes import Api
 from tests.live import Live
 from tests.polling import PATIENCE_S, wait_until
 
-# the ways in which a TensorBoard's page may read content below its own address
 # nginx refuses these cookies, or they are gone before the page is requested
 SOMETIMES = {"a page for large cookies"}
+# the ways in which a TensorBoard's page may read content below its own address
 ALLOWED = {
     "fetch",
     "fetch without CORS",
@@ -65,10 +66,6 @@ ALLOWED = {
     "style sheet",
     "image",
 }
-
-
-# --- without confinement, every attack works
-# -------------------------------------------------------
 
 
 @pytest.fixture
@@ -106,102 +103,10 @@ def tricks_seen(bare: str) -> set[str]:
     return {query["trick"][0] for query in queries if "trick" in query}
 
 
-# --- on the cluster
-# ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Viewer:
-    """A user's browser, logged in at the portal."""
-
-    name: str
-    context: BrowserContext
-    home: Page
-    api: Api
-
-    def page(self) -> Page:
-        return self.context.new_page()
-
-
-@dataclass(frozen=True)
-class HostileScene:
-    """alice's hostile site, and the targets: another site of hers and one of bob's.
-
-    Both of alice's TensorBoards are shared with bob, and his with her.
-    """
-
-    portal: Live
-    alice: Viewer
-    bob: Viewer
-    hostile: Site
-    alices: Site
-    bobs: Site
-
-
-def log_in(portal: Live, chromium: Browser, name: str) -> Viewer:
-    context = window(chromium)
-    home = context.new_page()
-    home.goto(f"{portal.base_url}/login")
-    home.get_by_label("User name").fill(name)
-    home.get_by_label("Password", exact=True).fill(portal.users[name])
-    home.keyboard.press("Enter")
-    home.get_by_role("heading", name="Your sessions").wait_for()
-    return Viewer(name, context, home, Api(context.request, portal.base_url))
-
-
 @pytest.fixture(scope="module")
 def scene(portal: Live, chromium: Browser) -> Iterator[HostileScene]:
-    alice, bob = (log_in(portal, chromium, name) for name in ("alice", "bob"))
-    word = token_hex(2)
-    sites = []
-    try:
-        for viewer, name in ((alice, "hostile"), (alice, "victim"), (bob, "victim")):
-            sites.append(raise_site(portal, viewer.api, viewer.name, f"{name}-{word}"))
-        made = HostileScene(portal, alice, bob, *sites)
-        for viewer, site, other in (
-            (alice, made.hostile, "bob"),
-            (alice, made.alices, "bob"),
-            (bob, made.bobs, "alice"),
-        ):
-            viewer.api.ask("PUT", f"/sessions/{site.session['id']}/shares/{other}")
-        yield made
-    finally:
-        for site in sites:
-            site.notebook.quit()
-            site.tensorboard.quit()
-            owner, other = (alice, "bob") if site.owner == "alice" else (bob, "alice")
-            session = f"/sessions/{site.session['id']}"
-            owner.api.ask("DELETE", f"{session}/shares/{other}")
-            owner.api.ask("DELETE", session)
-        alice.context.close()
-        bob.context.close()
-
-
-def victims(scene: HostileScene, viewer: Viewer, word: str) -> dict[str, Target]:
-    """Return the targets this viewer may open, at the addresses for that viewer.
-
-    A hostile page that could learn an address must still get nothing.
-    """
-    own = scene.alices if viewer is scene.alice else scene.bobs
-    found = {"notebook": site_target(own.url, f"notebook-of-{own.owner}", word)}
-    for site in (scene.alices, scene.bobs):
-        url = open_tensorboard(viewer.api, site)
-        secret = f"tensorboard-of-{site.owner}"
-        found[f"TensorBoard of {site.owner}"] = site_target(url, secret, word)
-    arrive(viewer.page(), own.url)  # the viewer's cookies exist there
-    return found
-
-
-def nothing_came(
-    scene: HostileScene, viewer: Viewer, page: Page, word: str, attacks: dict[str, Attack]
-) -> None:
-    """Check that nothing was read, and that no request was even sent."""
-    assert {name: came.learned for name, came in attacks.items() if came.learned} == {}
-    for site in (scene.alices, scene.bobs):
-        assert site.notebook.requests(word) == []
-        assert site.tensorboard.requests(word) == []
-    assert wait_for_log(scene.portal, page, word) == []
-    assert viewer.api.ask("GET", "/me")["username"] == viewer.name
+    with hostile_scene(portal, chromium) as scene:
+        yield scene
 
 
 def test_a_tensorboard_reaches_its_own_address_in_the_allowed_ways(scene: HostileScene) -> None:
@@ -212,17 +117,9 @@ def test_a_tensorboard_reaches_its_own_address_in_the_allowed_ways(scene: Hostil
     assert learned - SOMETIMES == ALLOWED
 
 
-@pytest.mark.parametrize("name", ["alice", "bob"])
-def test_a_hostile_tensorboard_reads_and_changes_nothing(scene: HostileScene, name: str) -> None:
-    """Opened by its owner, and by a user with shared access."""
-    viewer: Viewer = getattr(scene, name)
-    word = f"word{token_hex(4)}"
-    targets = {"portal": portal_target(scene.portal.base_url, name, word)}
-    targets |= victims(scene, viewer, word)
-    page = viewer.page()
-    own = open_tensorboard(viewer.api, scene.hostile)
-    attacks = {title: attack(page, own, target) for title, target in targets.items()}
-    nothing_came(scene, viewer, page, word, attacks)
+def test_a_hostile_tensorboard_reads_and_changes_nothing(scene: HostileScene) -> None:
+    """Opened by a user with shared access."""
+    attack_from_tensorboard(scene, scene.bob)
 
 
 def test_a_hostile_notebook_server_reads_and_changes_nothing(scene: HostileScene) -> None:
@@ -242,9 +139,6 @@ def test_a_hostile_notebook_server_reads_and_changes_nothing(scene: HostileScene
     assert {line["status"] for line in logged if line["method"] != "GET"} <= {"403"}
     assert scene.alice.api.ask("GET", "/me")["username"] == "alice"
 
-
-# --- state shared within an origin
-# ------------------------------------------------------------------
 
 # everything a page can find of others on its origin, and cookies readable by scripts
 SHARED = """async ([user, ...kinds]) => {

@@ -1,6 +1,7 @@
 """A job as a user runs it: choose a template, submit, watch, log, TensorBoard.
 
-Also sharing with bob, refusals, and unsent input.
+Also sharing with bob, refusals, and imported batch scripts. The rest of the form:
+tests/more/browser/test_job_form.py.
 """
 
 from __future__ import annotations
@@ -9,10 +10,18 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, FilePayload, Locator, Page, Route, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.chromium import window
 from tests.browser.clicks import Counted
+from tests.browser.job_form import (
+    BATCH,
+    IMPORTED,
+    check_imported,
+    drop,
+    open_jobs,
+    submit_script,
+)
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
@@ -21,7 +30,6 @@ SLEEPER = "browser-sleeper"
 FAILING = "browser-failing"
 SLEEP = "#!/bin/bash\nseq 20000\nprintf 'fast \\033[31masleep\\033[0m\\n'\nsleep 600\n"
 FAIL = "#!/bin/bash\necho before\nls /no-such-folder\nexit 3\n"
-EDITOR = "**/assets/editor-*.js"
 
 
 @pytest.fixture(autouse=True)
@@ -31,26 +39,11 @@ def clean(portal: Live) -> Iterator[None]:
     portal.exec_as("alice", ["scancel", "--user=alice"])
 
 
-def open_jobs(page: Page) -> None:
-    page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
-    page.get_by_role("heading", name="Your jobs").wait_for()
-
-
 def choose(page: Page, template: str) -> None:
     """Open a template's form from the list of jobs."""
     page.get_by_role("link", name="Submit a job").click()
     page.get_by_role("link", name=template, exact=True).click()
     page.get_by_role("heading", name=template, level=1).wait_for()
-
-
-def submit_script(page: Page, script: str, name: str) -> None:
-    """Submit a custom script, from the list of jobs to the job's page."""
-    page.get_by_role("link", name="Submit a job").click()
-    page.get_by_text("Custom script", exact=True).click()
-    page.get_by_label("Script", exact=True).fill(script)
-    page.get_by_label("Name, optional").fill(name)
-    page.get_by_role("button", name="Submit job").click()
-    page.get_by_role("heading", name=name, level=1).wait_for()
 
 
 def newest(page: Page, name: str) -> Locator:
@@ -271,112 +264,6 @@ def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: Lo
     expect(script).to_be_focused()
 
 
-def test_the_editor_takes_over_what_is_written(context: BrowserContext, log_in: LogIn) -> None:
-    """The editor loads while the plain field's text is about to be replaced."""
-    page = context.new_page()
-    log_in(page, "alice")
-    late: list[Route] = []
-
-    def hold(route: Route) -> None:
-        late.append(route)
-
-    page.route(EDITOR, hold)
-    open_jobs(page)
-    page.get_by_role("link", name="Submit a job").click()
-    with page.expect_request(EDITOR):
-        page.get_by_text("Custom script", exact=True).click()
-    script = page.get_by_label("Script", exact=True)
-    script.fill("echo first\n" * 20)
-    script.press("ControlOrMeta+a")
-    for route in late:
-        route.continue_()
-    page.locator(".cm-editor").wait_for()
-    page.keyboard.insert_text("echo second")
-    expect(script).to_have_text("echo second")
-
-
-HALF = "#!/bin/bash\necho half <written> 数据\n"
-LEFT = "Your earlier entries are restored."
-
-
-def half_written(page: Page) -> None:
-    """Check the custom script's input after returning."""
-    expect(page.get_by_label("Script", exact=True)).to_contain_text("half <written> 数据")
-    expect(page.get_by_label("Name, optional")).to_have_value(JOB)
-    expect(page.get_by_text(LEFT)).to_be_visible()
-
-
-def test_what_was_typed_waits_until_it_is_sent(context: BrowserContext, log_in: LogIn) -> None:
-    page = context.new_page()
-    log_in(page, "alice")
-    open_jobs(page)
-    page.get_by_role("link", name="Submit a job").click()
-    page.get_by_text("Custom script", exact=True).click()
-    page.get_by_label("Script", exact=True).fill(HALF)
-    page.get_by_label("Name, optional").fill(JOB)
-    page.get_by_text("Template", exact=True).click()
-    page.get_by_role("link", name="Training with NumPy", exact=True).click()
-    page.get_by_label("Epochs").fill("7")
-    page.reload()
-    expect(page.get_by_label("Epochs")).to_have_value("7")
-    expect(page.get_by_text(LEFT)).to_be_visible()
-    page.get_by_role("button", name="Discard entries").click()
-    page.get_by_role("dialog").get_by_role("button", name="Discard entries").click()
-    expect(page.get_by_text(LEFT)).to_have_count(0)
-    expect(page.get_by_label("Epochs")).not_to_have_value("7")
-
-    page.get_by_role("link", name="All templates").click()
-    page.get_by_text("Custom script", exact=True).click()
-    half_written(page)
-    page.reload()
-    half_written(page)
-    open_jobs(page)
-    page.go_back()
-    half_written(page)
-    page.get_by_role("button", name="Submit job").click()
-    page.get_by_role("heading", name=JOB, level=1).wait_for()
-    page.go_back()
-    expect(page.get_by_label("Script", exact=True)).to_contain_text("SLURM_JOB_ID")
-    expect(page.get_by_label("Name, optional")).to_have_value("")
-    expect(page.get_by_text(LEFT)).to_have_count(0)
-
-
-def test_log_opens_on_the_output_that_holds_anything(
-    portal: Live, context: BrowserContext, log_in: LogIn
-) -> None:
-    page = context.new_page()
-    log_in(page, "alice")
-    open_jobs(page)
-    submit_script(page, "#!/usr/bin/env python3\nimport nothing_like_that\n", "only-stderr")
-    log = page.get_by_role("region", name="Log", exact=True)
-    expect(log).to_contain_text("Traceback (most recent call last)")
-    expect(log.get_by_role("radio", name="stderr")).to_be_checked()
-    expect(log.get_by_text("No output yet.")).to_have_count(0)
-    reason = page.get_by_text("It could not load “nothing_like_that”", exact=False)
-    expect(reason.first).to_be_visible()
-
-
-IMPORTED = "browser-imported"
-BATCH = f"""#!/bin/bash\r
-#SBATCH --job-name={IMPORTED}\r
-#SBATCH --time=0:07:00 -c 2\r
-#SBATCH --exclusive\r
-echo imported\r
-#SBATCH --mem=1G\r
-"""
-DROPPED = """files => {
-    const data = new DataTransfer();
-    for (const [name, text] of files) data.items.add(new File([text], name));
-    return data;
-}"""
-
-
-def drop(page: Page, *files: list[str]) -> None:
-    """Drop files, of name and text, on the page of a new job or session."""
-    area = page.locator("[data-over]")
-    area.dispatch_event("drop", {"dataTransfer": page.evaluate_handle(DROPPED, list(files))})
-
-
 def test_a_dropped_file_starts_the_form(context: BrowserContext, log_in: LogIn) -> None:
     page = context.new_page()
     log_in(page, "alice")
@@ -398,60 +285,6 @@ def test_a_dropped_file_starts_the_form(context: BrowserContext, log_in: LogIn) 
     page.get_by_role("button", name="Submit job").click()
     page.get_by_role("heading", name=IMPORTED, level=1).wait_for()
     expect(page.locator("section pre").first).to_contain_text("imported")
-
-
-def test_a_file_dropped_on_the_start_page_opens_the_form_for_jobs(
-    context: BrowserContext, log_in: LogIn
-) -> None:
-    page = context.new_page()
-    log_in(page, "alice")
-    page.get_by_role("link", name="Start a session").first.click()
-    page.get_by_role("heading", name="Start a session", level=1).wait_for()
-    drop(page, ["job.sh", BATCH])
-    check_imported(page)
-
-
-def check_imported(page: Page) -> None:
-    """Check the form of the batch script: its fields, its text and what has no effect."""
-    report = page.get_by_role("alert")
-    expect(report).to_contain_text("Line 4: --exclusive – It is not supported here.")
-    expect(report).to_contain_text("Line 6: #SBATCH --mem=1G – sbatch ignores it here")
-    expect(page.get_by_label("Name, optional")).to_have_value(IMPORTED)
-    expect(page.get_by_label("CPUs", exact=True)).to_have_value("2")
-    script = page.get_by_label("Script", exact=True)
-    expect(script).to_contain_text("##SBATCH --exclusive")
-    expect(script).not_to_contain_text("--time")
-
-
-def test_a_chosen_file_is_uploaded_first(
-    portal: Live, context: BrowserContext, log_in: LogIn
-) -> None:
-    """With the keyboard, and a name that is taken."""
-    name = "browser chosen.py"
-    portal.exec_as("alice", ["bash", "-c", f"cd && echo old > '{name}'"])
-    page = context.new_page()
-    # Playwright doesn't wait until Chromium reports dialogs, so a key pressed right after
-    # `expect_file_chooser` may open one that is never reported: ask for them before.
-    page.on("filechooser", lambda _: None)
-    log_in(page, "alice")
-    open_jobs(page)
-    page.get_by_role("link", name="Submit a job").click()
-    # a new page gets the focus once it is there
-    expect(page.get_by_role("heading", name="Submit a job", level=1)).to_be_focused()
-    button = page.get_by_role("button", name="Choose a file…")
-    button.focus()
-    expect(button).to_be_focused()
-    with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Enter")
-    chooser.value.set_files(
-        FilePayload(name=name, mimeType="text/x-python", buffer=b"print('chosen')\n")
-    )
-    page.get_by_role("button", name=f"Replace: {name}").click()
-    expect(page.get_by_label("Script", exact=True)).to_contain_text(f"python3 ~/'{name}'")
-    page.get_by_role("button", name="Submit job").click()
-    page.get_by_role("heading", name="browser chosen", level=1).wait_for()
-    expect(page.locator("section pre").first).to_contain_text("chosen")
-    portal.exec_as("alice", ["bash", "-c", f"cd && rm '{name}'"])
 
 
 def test_pasted_sbatch_lines_become_fields(context: BrowserContext, log_in: LogIn) -> None:

@@ -1,4 +1,7 @@
-"""The most important forms, when a request is refused or not answered (tests/browser/forms.py)."""
+"""The most important forms, when a request is refused or not answered (tests/browser/forms.py).
+
+They start a session, submit a template's job, and log in. The others are in tests/more/browser.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,12 @@ from secrets import token_hex
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.forms import ODD, Form, endure
+from tests.browser.forms import ODD, TOO_LONG, Form, endure
 from tests.browser.scenes import Api
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
 NAME = f"refused-{token_hex(3)}"
-NEWCOMER = NAME.replace("-", "")
-SCRIPT = f"#!/bin/bash\necho '{ODD}'\n"
-TOO_LONG = "x" * 5000
 
 
 @pytest.fixture
@@ -59,20 +59,6 @@ def test_a_job_from_a_template(portal: Live, alice: Page) -> None:
     assert len(refusing.asked) == 1
 
 
-def test_a_script_of_one_s_own(portal: Live, alice: Page) -> None:
-    page = alice
-    page.goto(f"{portal.base_url}/jobs/new?own=true")
-    page.locator(".cm-content").wait_for()
-    name = "Name, optional"
-    typed = {"Script": SCRIPT.strip(), "Memory (GB)": "1", name: f"{NAME} own"}
-    wrong = (("Script", ""), (name, TOO_LONG))
-    form = Form("/api/v1/jobs", "Submit job", typed, ("script", "Script"), wrong)
-    endure(page, form, portal.users["alice"])
-    form.send(page).click()
-    expect(page.get_by_role("heading", name=f"{NAME} own", level=1)).to_be_visible()
-    expect(page.get_by_role("region", name="stdout")).to_contain_text(ODD)
-
-
 def test_logging_in(portal: Live, context: BrowserContext) -> None:
     page = context.new_page()
     page.goto(f"{portal.base_url}/login")
@@ -82,52 +68,3 @@ def test_logging_in(portal: Live, context: BrowserContext) -> None:
     endure(page, form, None)
     form.send(page).click()
     expect(page.get_by_role("heading", name="Your sessions")).to_be_visible()
-
-
-@pytest.fixture
-def carol(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
-    """An administrator; announcements and users created here are removed with the test."""
-    page = context.new_page()
-    log_in(page, "carol")
-    yield page
-    api = Api(context.request, portal.base_url)
-    for one in api.ask("GET", "/admin/announcements")["items"]:
-        if NAME in one["title"]:
-            api.ask("DELETE", f"/admin/announcements/{one['id']}")
-    if context.request.get(f"{portal.base_url}/api/v1/admin/users/{NEWCOMER}").ok:
-        goodbye = {"files": "keep", "jobs": "cancel", "confirm": NEWCOMER}
-        api.ask("DELETE", f"/admin/users/{NEWCOMER}", goodbye)
-
-
-def test_an_announcement(portal: Live, carol: Page) -> None:
-    page = carol
-    page.goto(f"{portal.base_url}/admin/announcements")
-    page.get_by_role("button", name="New announcement").click()
-    typed = {"Text": f"{ODD}\nTwo lines.", "Title": f"{NAME} {ODD}"}
-    form = Form(
-        "/api/v1/admin/announcements",
-        "Announce",
-        typed,
-        ("title", "Title"),
-        (("Title", ""), ("Text", TOO_LONG)),
-        inside="[role=dialog]:has(textarea)",
-    )
-    endure(page, form, portal.users["carol"])
-    form.send(page).click()
-    expect(page.get_by_role("region", name="Announcements")).to_contain_text(f"{NAME} {ODD}")
-
-
-def test_a_user(portal: Live, carol: Page) -> None:
-    page = carol
-    page.goto(f"{portal.base_url}/admin/new/user")
-    typed = {"Given name": ODD, "Surname": "O’Example", "User name": NEWCOMER}
-    form = Form(
-        "/api/v1/admin/users",
-        "Create user",
-        typed,
-        ("username", "User name"),
-        (("Surname", ""), ("Given name", TOO_LONG)),
-    )
-    endure(page, form, portal.users["carol"])
-    form.send(page).click()
-    expect(page.get_by_test_id("one-time-password")).to_be_visible()

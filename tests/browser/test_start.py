@@ -1,7 +1,7 @@
 """The number of clicks to a session: three at most to the first cell, one with yesterday's setup.
 
-Also the start page's search, favorites, links and saved setups. No input is lost, and nothing is
-started twice.
+Also the start page's search, favorites, links, saved setups and refusals. Restored input and lost
+responses: tests/more/browser/test_start.py.
 """
 
 from __future__ import annotations
@@ -15,40 +15,16 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from tests.browser import jupyterlab
 from tests.browser.clicks import Counted
 from tests.browser.scenes import Api
+from tests.browser.start_page import LINK, WHO, clean_start, end
 from tests.live import Live
 
-LogIn = Callable[[Page, str], None]
-WHO = "bob"
 NAME = "Mein <b>Übliches</b> 数据"
-LINK = "/start?environment=python3&partition=cpu&gpus=0&cpus=1&memory_gb=1&time_limit_minutes=20"
 
 
 @pytest.fixture
-def page(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
-    """bob's page; he has neither sessions nor setups nor the notebook, before and after."""
-    page = context.new_page()
-    log_in(page, WHO)
-    api = Api(context.request, portal.base_url)
-    clear(api, portal)
-    page.goto(portal.base_url)
-    yield page
-    clear(api, portal)
-
-
-def clear(api: Api, portal: Live) -> None:
-    for session in api.ask("GET", "/sessions")["items"]:
-        end(api, session)
-        api.ask("DELETE", f"/sessions/{session['id']}")
-    for setup in api.ask("GET", "/setups")["items"]:
-        api.ask("DELETE", f"/setups/{setup['id']}")
-    portal.exec_as(WHO, ["sh", "-c", 'rm -f "$HOME/python3.ipynb"'])
-
-
-def end(api: Api, session: dict[str, str]) -> None:
-    """Stop a session, unless it has ended, and wait for its end."""
-    if session["state"] != "ended":
-        api.ask("DELETE", f"/sessions/{session['id']}?remove=false")
-        api.until(f"/sessions/{session['id']}", "ended")
+def page(portal: Live, logged_in: Callable[[str], Page]) -> Iterator[Page]:
+    with clean_start(portal, logged_in(WHO)) as page:
+        yield page
 
 
 def test_the_first_cell_and_the_same_again(
@@ -143,91 +119,6 @@ def test_a_setup_is_linked_to_saved_renamed_and_deleted(portal: Live, page: Page
     page.get_by_role("menuitem", name="Delete…").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_role("region", name="Your setups")).to_have_count(0)
-
-
-LEFT = "Your earlier entries are restored."
-
-
-def as_it_was_left(page: Page, *, cpus: str, name: str) -> None:
-    expect(page.get_by_label("CPUs", exact=True)).to_have_value(cpus)
-    expect(page.get_by_label("Name (optional)")).to_have_value(name)
-    expect(page.get_by_text(LEFT)).to_be_visible()
-
-
-def test_nothing_that_was_filled_in_is_lost(portal: Live, page: Page) -> None:
-    start, home = f"{portal.base_url}/start", page.get_by_role("link", name="Home").first
-    page.goto(start)
-    page.get_by_role("radio", name="Custom").check()
-    page.get_by_label("CPUs", exact=True).fill("2")
-    page.get_by_label("Name (optional)").fill("Half <b>")
-    expect(page.get_by_text(LEFT)).to_have_count(0)
-    home.click()
-    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
-    page.go_back()
-    as_it_was_left(page, cpus="2", name="Half <b>")
-    page.reload()
-    as_it_was_left(page, cpus="2", name="Half <b>")
-    home.click()
-    page.get_by_role("link", name="Start a session").first.click()
-    as_it_was_left(page, cpus="2", name="Half <b>")
-
-    page.goto(f"{portal.base_url}{LINK}")  # defines the form's values itself
-    expect(page.get_by_label("CPUs", exact=True)).to_have_value("1")
-    expect(page.get_by_label("Name (optional)")).to_have_value("")
-    page.get_by_label("CPUs", exact=True).fill("2")
-    home.click()
-    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
-    page.go_back()
-    as_it_was_left(page, cpus="2", name="")
-    home.click()
-    page.goto(f"{portal.base_url}{LINK}")
-    expect(page.get_by_label("CPUs", exact=True)).to_have_value("1")
-
-    page.goto(start)
-    as_it_was_left(page, cpus="2", name="Half <b>")
-    page.get_by_role("button", name="Discard entries").click()
-    page.get_by_role("button", name="Keep my entries").click()
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    as_it_was_left(page, cpus="2", name="Half <b>")
-    page.get_by_role("button", name="Discard entries").click()
-    page.get_by_role("dialog").get_by_role("button", name="Discard entries").click()
-    expect(page.get_by_label("Name (optional)")).to_have_value("")
-    page.reload()
-    expect(page.get_by_label("Name (optional)")).to_have_value("")
-    expect(page.get_by_text(LEFT)).to_have_count(0)
-
-
-def test_a_lost_answer_starts_no_second_session(
-    portal: Live, context: BrowserContext, page: Page
-) -> None:
-    asked: list[str] = []
-
-    def lose_the_first(route: Route) -> None:
-        """Let the portal receive the request, but drop its response."""
-        if route.request.method == "POST":
-            asked.append(route.request.headers["idempotency-key"])
-            if len(asked) == 1:
-                route.fetch()
-                route.abort()
-                return
-        route.fallback()
-
-    page.goto(f"{portal.base_url}{LINK}")
-    page.get_by_label("CPUs", exact=True).wait_for()
-    page.route("**/api/v1/sessions", lose_the_first)
-    page.get_by_role("button", name="Start session").first.click()
-    expect(page.get_by_role("alert")).to_contain_text("doesn't answer")
-    page.get_by_role("button", name="Start session").first.click()
-    page.wait_for_url(re.compile("/lab"))
-    assert len(asked) == 2
-    assert len(set(asked)) == 1
-    sessions = Api(context.request, portal.base_url).ask("GET", "/sessions")["items"]
-    assert len(sessions) == 1
-
-    page.unroute("**/api/v1/sessions")
-    page.go_back()
-    expect(page.get_by_label("CPUs", exact=True)).to_have_value("1")
-    expect(page.get_by_text(LEFT)).to_have_count(0)
 
 
 def test_an_empty_number_is_found_before_the_portal_has_answered(portal: Live, page: Page) -> None:

@@ -13,10 +13,10 @@ import pytest
 from playwright.sync_api import BrowserContext, Dialog, Locator, Page, expect
 
 from tests.browser import scenes
+from tests.browser.forms import RESTORED
 from tests.live import Live
 
 WHO = "carol"
-LEFT = "Your earlier entries are restored."
 ODD = "<b>Zoë</b> 数据"
 NOTES = "written before\n"
 
@@ -42,20 +42,20 @@ class Form:
         whole = self.open(page)
         for label, value in self.typed.items():
             whole.get_by_label(label, exact=True).fill(value)
-        expect(whole.get_by_text(LEFT)).to_have_count(0)
+        expect(whole.get_by_text(RESTORED)).to_have_count(0)
 
     def is_as_left(self, page: Page) -> Locator:
         whole = self.open(page)
         for label, value in self.typed.items():
             expect(whole.get_by_label(label, exact=True)).to_have_value(value)
-        expect(whole.get_by_text(LEFT)).to_be_visible()
+        expect(whole.get_by_text(RESTORED)).to_be_visible()
         return whole
 
     def is_new(self, page: Page) -> None:
         whole = self.open(page)
         for label, value in self.typed.items():
             expect(whole.get_by_label(label, exact=True)).not_to_have_value(value)
-        expect(whole.get_by_text(LEFT)).to_have_count(0)
+        expect(whole.get_by_text(RESTORED)).to_have_count(0)
 
 
 ANNOUNCEMENT = Form(
@@ -96,7 +96,7 @@ def test_a_form_waits_as_it_was_left(portal: Live, page: Page, form: Form) -> No
     whole.get_by_role("button", name="Discard entries").click()
     question = page.get_by_role("dialog", name="Discard your entries?")
     question.get_by_role("button", name="Discard entries").click()
-    expect(whole.get_by_text(LEFT)).to_have_count(0)
+    expect(whole.get_by_text(RESTORED)).to_have_count(0)
     page.reload()
     form.is_new(page)
 
@@ -165,7 +165,7 @@ def test_a_file_that_is_edited(portal: Live, page: Page, notes: str) -> None:
     expect(text).to_have_value(f"{NOTES}{ODD}")
     page.reload()
     expect(text).to_have_value(f"{NOTES}{ODD}")
-    expect(page.get_by_text(LEFT)).to_be_visible()
+    expect(page.get_by_text(RESTORED)).to_be_visible()
     assert asked == ["confirm", "beforeunload"]
 
     portal.exec_as(WHO, ["/bin/sh", "-c", f"printf 'changed elsewhere' > {notes}"])
@@ -184,4 +184,4 @@ def test_a_file_that_is_edited(portal: Live, page: Page, notes: str) -> None:
     page.go_back()
     page.get_by_role("button", name="Edit", exact=True).click()
     expect(text).to_have_value(f"{NOTES}{ODD}")
-    expect(page.get_by_text(LEFT)).to_have_count(0)
+    expect(page.get_by_text(RESTORED)).to_have_count(0)

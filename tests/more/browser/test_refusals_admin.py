@@ -8,12 +8,14 @@ from secrets import token_hex
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.forms import ODD, Button, Form, endure, endure_button
+from tests.browser.forms import ODD, TOO_LONG, Button, Form, endure, endure_button
 from tests.browser.scenes import Api
 from tests.live import Live
 
 WHO, OTHER = "carol", "alice"
 GROUP = f"refused{token_hex(3)}"
+NEWCOMER = f"newcomer{token_hex(3)}"
+TITLE = f"refused-{token_hex(3)} {ODD}"
 DIALOG = "[role=dialog]:has(form)"
 
 
@@ -117,3 +119,53 @@ def test_imports(portal: Live, page: Page) -> None:
         (("Reference", "no reference"), ("File", "../up.sif")),
     )
     endure(page, form, portal.users[WHO])
+
+
+@pytest.fixture
+def no_announcement(api: Api) -> Iterator[None]:
+    yield
+    for one in api.ask("GET", "/admin/announcements")["items"]:
+        if one["title"] == TITLE:
+            api.ask("DELETE", f"/admin/announcements/{one['id']}")
+
+
+@pytest.mark.usefixtures("no_announcement")
+def test_an_announcement(portal: Live, page: Page) -> None:
+    page.goto(f"{portal.base_url}/admin/announcements")
+    page.get_by_role("button", name="New announcement").click()
+    typed = {"Text": f"{ODD}\nTwo lines.", "Title": TITLE}
+    form = Form(
+        "/api/v1/admin/announcements",
+        "Announce",
+        typed,
+        ("title", "Title"),
+        (("Title", ""), ("Text", TOO_LONG)),
+        inside="[role=dialog]:has(textarea)",
+    )
+    endure(page, form, portal.users[WHO])
+    form.send(page).click()
+    expect(page.get_by_role("region", name="Announcements")).to_contain_text(TITLE)
+
+
+@pytest.fixture
+def no_newcomer(api: Api) -> Iterator[None]:
+    yield
+    if api.request.get(f"{api.base_url}/api/v1/admin/users/{NEWCOMER}").ok:
+        goodbye = {"files": "keep", "jobs": "cancel", "confirm": NEWCOMER}
+        api.ask("DELETE", f"/admin/users/{NEWCOMER}", goodbye)
+
+
+@pytest.mark.usefixtures("no_newcomer")
+def test_a_user(portal: Live, page: Page) -> None:
+    page.goto(f"{portal.base_url}/admin/new/user")
+    typed = {"Given name": ODD, "Surname": "O’Example", "User name": NEWCOMER}
+    form = Form(
+        "/api/v1/admin/users",
+        "Create user",
+        typed,
+        ("username", "User name"),
+        (("Surname", ""), ("Given name", TOO_LONG)),
+    )
+    endure(page, form, portal.users[WHO])
+    form.send(page).click()
+    expect(page.get_by_test_id("one-time-password")).to_be_visible()

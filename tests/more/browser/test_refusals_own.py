@@ -11,13 +11,14 @@ from secrets import token_hex
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from tests.browser.forms import ODD, Button, Form, endure, endure_button
+from tests.browser.forms import ODD, TOO_LONG, Button, Form, endure, endure_button
 from tests.browser.scenes import SMALL, Api
 from tests.live import Live
 
 WHO = "bob"
 NAME = f"refused-{token_hex(3)}"
 DIALOG = "[role=dialog]:has(form)"
+SCRIPT = f"#!/bin/bash\necho '{ODD}'\n"
 START = "/start?environment=python3&partition=cpu&gpus=0"
 
 
@@ -168,10 +169,30 @@ def test_more_time(portal: Live, page: Page, api: Api, session: str) -> None:
 
 
 @pytest.fixture
-def job(portal: Live, api: Api) -> Iterator[str]:
-    body = {"template": "python-training", "name": NAME, "resources": SMALL}
-    yield str(api.ask("POST", "/jobs", body | {"parameters": {"epochs": 1}})["id"])
+def no_jobs(portal: Live) -> Iterator[None]:
+    """Cancel the user's jobs afterwards."""
+    yield
     portal.exec_as(WHO, ["scancel", f"--user={WHO}"])
+
+
+@pytest.mark.usefixtures("no_jobs")
+def test_a_script_of_one_s_own(portal: Live, page: Page) -> None:
+    page.goto(f"{portal.base_url}/jobs/new?own=true")
+    page.locator(".cm-content").wait_for()
+    name = "Name, optional"
+    typed = {"Script": SCRIPT.strip(), "Memory (GB)": "1", name: f"{NAME} own"}
+    wrong = (("Script", ""), (name, TOO_LONG))
+    form = Form("/api/v1/jobs", "Submit job", typed, ("script", "Script"), wrong)
+    endure(page, form, portal.users[WHO])
+    form.send(page).click()
+    expect(page.get_by_role("heading", name=f"{NAME} own", level=1)).to_be_visible()
+    expect(page.get_by_role("region", name="stdout")).to_contain_text(ODD)
+
+
+@pytest.fixture
+def job(api: Api, no_jobs: None) -> str:
+    body = {"template": "python-training", "name": NAME, "resources": SMALL}
+    return str(api.ask("POST", "/jobs", body | {"parameters": {"epochs": 1}})["id"])
 
 
 def test_sharing(portal: Live, page: Page, job: str) -> None:
