@@ -7,6 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Playwright
 
+from tests.browser import failed_pages
+
 PATIENCE_MS = 120_000
 """The timeout for pages and servers on a busy machine; successful tests never reach it."""
 
@@ -30,6 +32,7 @@ def window(browser: Browser, **options: Any) -> BrowserContext:
     `new_context`."""
     context = browser.new_context(**options)
     context.set_default_timeout(PATIENCE_MS)
+    failed_pages.watch(context)
     return context
 
 

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.browser import scenes
+from tests.browser import failed_pages, scenes
 from tests.browser.chromium import PATIENCE_MS, launch, window
 from tests.browser.scenes import Api
 from tests.live import Live
 
 expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Function,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the state of its pages to a failed test's report."""
+    report = yield
+    browser = item.funcargs.get("chromium")
+    if report.failed and isinstance(browser, Browser):
+        report.sections.append(("pages", failed_pages.describe(browser)))
+    return report
 
 
 @pytest.fixture(scope="module")
