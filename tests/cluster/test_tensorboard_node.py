@@ -156,6 +156,14 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in text.split()]
 
 
+def list_local_routes(pid: int, family: str) -> list[dict[str, Any]]:
+    """Return a process's routes to its own addresses; `family` is -4 or -6."""
+    argv = ["nsenter", f"--target={pid}", "--net", "ip", "-j", family, "route", "show"]
+    found = subprocess.check_output([*argv, "table", "local", "type", "local"], text=True)
+    routes: list[dict[str, Any]] = json.loads(found or "[]")
+    return routes
+
+
 def program(code: Path, module: str) -> list[str]:
     source = f"import sys; sys.path.insert(0, {str(code)!r}); import runpy; "
     return [str(RUNTIME), "-I", "-c", source + f"runpy.run_module({module!r}, run_name='__main__')"]
@@ -276,6 +284,16 @@ async def test_the_data_server_is_out_of_others_reach(board: Board) -> None:
             with pytest.raises(ConnectionRefusedError), socket.socket() as probe:
                 probe.connect(("127.0.0.1", port))
     assert serving != board.process.pid
+
+
+@pytest.mark.parametrize("family", ["-4", "-6"])
+async def test_the_data_server_is_acknowledged_at_once(board: Board, family: str) -> None:
+    """Otherwise each of its answers takes 40 ms longer."""
+    await board.up()
+    for pid in board.family()[1:]:
+        routes = list_local_routes(pid, family)
+        assert routes or family == "-6"  # the machine may have no IPv6
+        assert {json.dumps(route.get("metrics")) for route in routes} <= {'[{"quickack": 1}]'}
 
 
 async def test_ends_when_the_portal_wants_it_no_more(board: Board) -> None:
