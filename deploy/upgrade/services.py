@@ -1,6 +1,7 @@
 """The portal's systemd units: to stop them for a change, and to start them after it.
 
-nginx runs throughout, so that browsers get its page that explains a short interruption.
+nginx keeps running (it is restarted only if its unit changed), so that browsers get its page that
+explains a short interruption.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from deploy.upgrade import UpgradeRefused
 
 CHANGED = ("portal.socket", "portal.service", "portal-hub.service")
 NGINX_UNIT = "portal-nginx.service"
+BACKUP_UNITS = "portal-backup.*"
+BACKUP_TIMER = "portal-backup.timer"
 
 
 def find_inactive() -> list[str]:
@@ -23,14 +26,24 @@ def find_inactive() -> list[str]:
 
 
 def stop() -> None:
-    """Stop everything that uses the database or the virtualenv. Raises UpgradeRefused."""
-    _require("stop", *CHANGED)
+    """Stop everything that uses the database or the virtualenv. Raises UpgradeRefused.
+
+    A nightly backup that runs is ended, too: its connection would hold up a migration and prevent a
+    restore, and it could copy tables that are being rewritten. The upgrade makes its own backup.
+    systemctl applies a pattern to the active units only, so it succeeds if there are none.
+    """
+    _require("stop", BACKUP_UNITS, *CHANGED)
 
 
 def start(*, restart_nginx: bool = False) -> None:
-    """Start what `stop` stopped, and let nginx read its configuration. Raises UpgradeRefused."""
+    """Start what `stop` stopped, and let nginx read its configuration. Raises UpgradeRefused.
+
+    The backup's timer is started if the site has enabled it; it then makes up for a missed backup.
+    """
     _require("start", *CHANGED)
     _require("restart" if restart_nginx else "reload-or-restart", NGINX_UNIT)
+    if _run("is-enabled", BACKUP_TIMER).returncode == 0:
+        _require("start", BACKUP_TIMER)
 
 
 def reload_units() -> None:

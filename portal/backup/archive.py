@@ -8,8 +8,10 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import tarfile
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +27,9 @@ SETTINGS = "settings/portal.toml"
 SECRETS = "secrets/"
 MAX_SMALL = 1024 * 1024
 CHUNK = 1024 * 1024
+TEMP_PREFIX = ".portal-backup-"
+LEFT_AFTER_S = 24 * 3600
+"""A temporary folder of this age is no longer in use."""
 
 
 class BackupError(Exception):
@@ -75,14 +80,21 @@ def digest_of(file: Path) -> tuple[int, str]:
 @contextmanager
 def private_temp_folder(folder: Path) -> Iterator[Path]:
     """Create a temporary folder that other accounts cannot read, on the file system of the
-    result.
+    result. Folders that killed processes left are removed.
     """
     try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".portal-backup-") as path:
+        _remove_leftovers(folder)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=TEMP_PREFIX) as path:
             yield Path(path)
     except OSError as error:
         where = error.filename or folder
         raise BackupError(f"{where} can't be written: {error.strerror}.") from error
+
+
+def _remove_leftovers(folder: Path) -> None:
+    for left in folder.glob(f"{TEMP_PREFIX}*"):
+        if time.time() - left.stat().st_mtime > LEFT_AFTER_S:
+            shutil.rmtree(left)
 
 
 @contextmanager

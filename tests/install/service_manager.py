@@ -38,7 +38,7 @@ def main() -> int:
         print(*("active" if _find_process(name) else "inactive" for name in names), sep="\n")
     elif command in actions:
         return max(map(actions[command], names), default=0)
-    elif command != "daemon-reload":
+    elif command not in {"daemon-reload", "is-enabled"}:
         print(f"Unknown command {command}.", file=sys.stderr)
         return 1
     return 0

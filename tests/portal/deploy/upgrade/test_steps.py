@@ -24,6 +24,7 @@ OLD = revisions.head()
 # `portal restore` ends all logins
 ENDED = frozenset({"web_sessions", "half_logins", "content_codes", "content_logins"})
 UNITS = "portal.socket portal.service portal-hub.service"
+TIMER_STARTED = ["is-enabled portal-backup.timer", "start portal-backup.timer"]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,8 @@ def check_old(
     assert machine.command == machine.old / "bin/portal"
     assert machine.settings.runtime_dir.readlink().name == "runtime-before"
     assert not (machine.root / "opt/portal-app").exists()
-    assert machine.calls[-2:] == [f"start {UNITS}", f"{front} portal-nginx.service"]
+    started = [f"start {UNITS}", f"{front} portal-nginx.service", *TIMER_STARTED]
+    assert machine.calls[-4:] == started
     assert machine.store.read() is None
 
 
@@ -87,7 +89,8 @@ def check_new(machine: Machine, rows: Rows) -> None:
     assert machine.command == machine.new / "bin/portal"
     assert (machine.root / "opt/portal-app").readlink() == machine.new
     assert machine.settings.runtime_dir.readlink().name != "runtime-before"
-    assert machine.calls[-2:] == [f"start {UNITS}", "reload-or-restart portal-nginx.service"]
+    started = [f"start {UNITS}", "reload-or-restart portal-nginx.service", *TIMER_STARTED]
+    assert machine.calls[-4:] == started
     assert machine.store.read() is None
 
 
@@ -101,8 +104,14 @@ def test_an_upgrade_keeps_every_row_and_leaves_a_backup(machine: Machine) -> Non
     check_new(machine, rows)
     (backup,) = list_backups(machine)
     assert backup.startswith("before-upgrade-")
-    assert machine.calls[0] == f"stop {UNITS}"
+    assert machine.calls[0] == f"stop portal-backup.* {UNITS}"
     assert "daemon-reload" in machine.calls
+
+
+def test_a_backup_timer_that_is_not_enabled_stays_stopped(machine: Machine) -> None:
+    machine.fail_on("is-enabled")
+    machine.begin().finish()
+    assert machine.calls[-1] == "is-enabled portal-backup.timer"
 
 
 def fail_stop(machine: Machine, _monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 import gzip
 import hashlib
 import io
+import os
 import tarfile
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +13,9 @@ import pytest
 
 from portal.backup.archive import (
     DATABASE,
+    LEFT_AFTER_S,
     MANIFEST,
+    TEMP_PREFIX,
     ArchiveMember,
     BackupError,
     Manifest,
@@ -68,6 +72,18 @@ def test_it_is_for_its_owner_alone_and_nothing_else_is_left(file: Path, tmp_path
         take_database(file, read(file)[0], out)
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o600
     assert {one.name for one in tmp_path.iterdir()} == {"backup", "out"}
+
+
+def test_the_next_backup_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    left, in_use = (tmp_path / f"{TEMP_PREFIX}{name}" for name in ("left", "in-use"))
+    for folder in (left, in_use):
+        folder.mkdir()
+        (folder / DATABASE).write_bytes(COPY)
+    old = time.time() - LEFT_AFTER_S - 60
+    os.utime(left, (old, old))
+    with private_temp_folder(tmp_path):
+        assert not left.exists()
+        assert in_use.exists()
 
 
 def test_no_file_is_written_over(file: Path, tmp_path: Path) -> None:
