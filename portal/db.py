@@ -160,7 +160,7 @@ async def _completed() -> AsyncIterator[None]:
         except exc.TimeoutError as error:  # no connection became free
             raise DatabaseBusy from error
         except (exc.OperationalError, sqlite3.OperationalError) as error:
-            # not SQLAlchemy's error while a connection is set up
+            # while a connection is being set up, SQLAlchemy doesn't wrap sqlite3's error
             known = _find_known(getattr(error, "orig", error))
             if known is not None:
                 raise known from error

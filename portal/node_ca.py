@@ -1,5 +1,5 @@
 """The portal's own certificate authority: by its certificates, programs on the nodes prove to nginx
-and to the portal which session or TensorBoard they are.
+and to the portal which session, job or TensorBoard they belong to.
 
 It signs only names that the portal generates, below a private domain, and for a short time. One
 file holds its key and its certificate, mode 0600; a file beside it holds its certificate and those

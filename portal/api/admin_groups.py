@@ -14,7 +14,7 @@ from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, New
 from portal.models import Role
 from portal.services.users import groups, lookup
 from portal.services.users.admission import list_admitting_groups
-from portal.web.dependencies import ByDep, ContextDep, FreshAdmin, GroupReader, Reader
+from portal.web.dependencies import ByDep, ContextDep, GroupReader, Reader, RecentPasswordAdmin
 
 router = APIRouter(tags=["groups"])
 
@@ -25,8 +25,8 @@ class GroupRow(BaseModel):
     """A group in a list.
 
     `member_count` counts the users and groups that it lists directly, null if unknown.
-    `makes_admins`: its members administer the portal; `lets_in`: they may use it, as
-    administrators and viewers may, too; false if all users of the directory may.
+    `makes_admins`: its members administer the portal. `lets_in`: its members may use the portal
+    (also true for the admin and viewer groups); false for every group if all directory users may.
     """
 
     name: str
@@ -100,7 +100,9 @@ async def list_groups(
 
 
 @router.post("/admin/groups", status_code=201)
-async def create_group(body: GroupIn, _admin: FreshAdmin, context: ContextDep, by: ByDep) -> Group:
+async def create_group(
+    body: GroupIn, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
+) -> Group:
     members = frozenset(body.members)
     new = NewGroup(body.name, body.gid, body.description or None, members)
     group = await groups.create(context, new, by)
@@ -121,7 +123,7 @@ async def get_managed_group(group: GroupName, _reader: GroupReader, context: Con
 
 @router.delete("/admin/groups/{group}", status_code=204)
 async def delete_group(
-    group: GroupName, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    group: GroupName, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> None:
     """Delete a group, unless it is the primary group of a user or named in the settings."""
     await groups.delete(context, group, by)
@@ -129,7 +131,11 @@ async def delete_group(
 
 @router.put("/admin/groups/{group}/members/{username}")
 async def add_group_member(
-    group: GroupName, username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    group: GroupName,
+    username: Username,
+    _admin: RecentPasswordAdmin,
+    context: ContextDep,
+    by: ByDep,
 ) -> Group:
     """Add a user to the group."""
     await groups.add(context, group, username, by)
@@ -138,7 +144,11 @@ async def add_group_member(
 
 @router.delete("/admin/groups/{group}/members/{username}")
 async def remove_group_member(
-    group: GroupName, username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    group: GroupName,
+    username: Username,
+    _admin: RecentPasswordAdmin,
+    context: ContextDep,
+    by: ByDep,
 ) -> Group:
     """Remove a user from the group, even if they are no longer in the directory."""
     await groups.remove(context, group, username, by)

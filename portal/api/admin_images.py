@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from portal.models import ImageImport, ImportState, Wanted
 from portal.services.catalog import image_imports
 from portal.services.paging import cursor as cursor_of
-from portal.web.dependencies import ClientIp, ContextDep, FreshAdmin, Reader
+from portal.web.dependencies import ClientIp, ContextDep, Reader, RecentPasswordAdmin
 from portal.web.pages import Page
 
 router = APIRouter(prefix="/admin/catalog/images", tags=["admin"])
@@ -86,7 +86,7 @@ async def list_images(_reader: Reader, context: ContextDep) -> Images:
 
 @router.post("", status_code=202)
 async def import_image(
-    body: ImportImageIn, admin: FreshAdmin, context: ContextDep, ip: ClientIp
+    body: ImportImageIn, admin: RecentPasswordAdmin, context: ContextDep, ip: ClientIp
 ) -> ImportOut:
     """Import an image in the background; `GET imports` reports the progress."""
     row = await image_imports.create(
@@ -111,14 +111,16 @@ async def list_imports(
 
 @router.post("/imports/{import_id}/cancel", status_code=202)
 async def cancel_import(
-    import_id: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp
+    import_id: str, admin: RecentPasswordAdmin, context: ContextDep, ip: ClientIp
 ) -> ImportOut:
     """Stop an import; nothing of it is kept."""
     return import_out(await image_imports.cancel(context, admin, import_id, ip=ip))
 
 
 @router.delete("/{file}", status_code=204)
-async def delete_image(file: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp) -> None:
+async def delete_image(
+    file: str, admin: RecentPasswordAdmin, context: ContextDep, ip: ClientIp
+) -> None:
     """Delete an imported image, unless a session or job runs from it."""
     await image_imports.delete(context, admin, file, ip=ip)
 

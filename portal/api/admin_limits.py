@@ -23,7 +23,7 @@ from portal.models import GROUP_NAME_LENGTH, LimitScope
 from portal.services.limits import limit_changes, limit_views, slurm_drift, user_accounts
 from portal.services.limits.associations import label
 from portal.services.limits.slurm_drift import Drift
-from portal.web.dependencies import ByDep, ContextDep, FreshAdmin, Reader
+from portal.web.dependencies import ByDep, ContextDep, Reader, RecentPasswordAdmin
 
 router = APIRouter(prefix="/admin", tags=["limits"])
 
@@ -87,7 +87,7 @@ async def list_limit_choices(_reader: Reader, context: ContextDep) -> LimitChoic
 
 @router.put("/limits/default")
 async def put_default_limit(
-    body: LimitIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    body: LimitIn, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> LimitSet:
     """Set the default limit."""
     return await _put(LimitScope.DEFAULT, "", body, context, by)
@@ -95,7 +95,7 @@ async def put_default_limit(
 
 @router.delete("/limits/default", status_code=204)
 async def delete_default_limit(
-    _admin: FreshAdmin, context: ContextDep, by: ByDep, version: Version = None
+    _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep, version: Version = None
 ) -> None:
     """Delete the default limit."""
     await limit_changes.remove(context, by, LimitScope.DEFAULT, "", version)
@@ -106,7 +106,7 @@ async def put_limit(
     scope: LimitScope,
     name: LimitName,
     body: LimitIn,
-    _admin: FreshAdmin,
+    _admin: RecentPasswordAdmin,
     context: ContextDep,
     by: ByDep,
 ) -> LimitSet:
@@ -118,7 +118,7 @@ async def put_limit(
 async def delete_limit(
     scope: LimitScope,
     name: LimitName,
-    _admin: FreshAdmin,
+    _admin: RecentPasswordAdmin,
     context: ContextDep,
     by: ByDep,
     version: Version = None,
@@ -164,7 +164,9 @@ async def get_drift(_reader: Reader, context: ContextDep, fresh: bool = False) -
 
 
 @router.post("/drift/{drift_id}/mend")
-async def mend_drift(drift_id: str, _admin: FreshAdmin, context: ContextDep, by: ByDep) -> DriftOut:
+async def mend_drift(
+    drift_id: str, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
+) -> DriftOut:
     """Apply the portal's value to Slurm again, also for an accepted difference."""
     await slurm_drift.revert(context, by, drift_id)
     await context.slurm_limits.wait_for_round()
@@ -173,7 +175,7 @@ async def mend_drift(drift_id: str, _admin: FreshAdmin, context: ContextDep, by:
 
 @router.post("/drift/{drift_id}/accept")
 async def accept_drift(
-    drift_id: str, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    drift_id: str, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> DriftOut:
     """Accept a value that was set in Slurm outside the portal, until the limit changes."""
     await slurm_drift.accept(context, by, drift_id)

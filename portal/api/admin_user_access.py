@@ -14,7 +14,7 @@ from portal.models import HomeTask, JobsPolicy, Role
 from portal.services.deprovision import offboarding
 from portal.services.deprovision.offboarding import MAX_WHY, DeletionOptions
 from portal.services.users import role_changes
-from portal.web.dependencies import ByDep, ConfirmedAdmin, ContextDep, FreshAdmin
+from portal.web.dependencies import ByDep, ContextDep, RecentPasswordAdmin, ReenteredPasswordAdmin
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 
@@ -56,7 +56,7 @@ class NumberIn(BaseModel):
 
 @router.post("/users/{username}/disable")
 async def disable_user(
-    username: Username, body: DisableIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username, body: DisableIn, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Disable a user: their access ends with the next request, here and, if the portal can write
     it, in the directory.
@@ -69,7 +69,7 @@ async def disable_user(
 
 @router.post("/users/{username}/enable")
 async def enable_user(
-    username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Enable a user again, in the directory too. What was ended is not restarted."""
     await offboarding.enable(context, username, by)
@@ -78,7 +78,11 @@ async def enable_user(
 
 @router.delete("/users/{username}", status_code=202)
 async def delete_user(
-    username: Username, body: DeleteUserIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username,
+    body: DeleteUserIn,
+    _admin: RecentPasswordAdmin,
+    context: ContextDep,
+    by: ByDep,
 ) -> UserOut:
     """Disable a user and, once all their sessions and jobs have ended, process their files and
     delete them from the directory.
@@ -96,7 +100,7 @@ async def delete_user(
 
 @router.put("/users/{username}/role")
 async def grant_role(
-    username: Username, body: RoleIn, _admin: ConfirmedAdmin, context: ContextDep, by: ByDep
+    username: Username, body: RoleIn, _admin: ReenteredPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Grant a user a role in addition to the directory's."""
     await role_changes.grant(context, username, body.role, by)
@@ -105,7 +109,7 @@ async def grant_role(
 
 @router.delete("/users/{username}/role")
 async def revoke_role(
-    username: Username, _admin: ConfirmedAdmin, context: ContextDep, by: ByDep
+    username: Username, _admin: ReenteredPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Revoke a granted role; the directory's role stays."""
     await role_changes.grant(context, username, None, by)
@@ -114,7 +118,7 @@ async def revoke_role(
 
 @router.put("/users/{username}/number")
 async def confirm_number(
-    username: Username, body: NumberIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username, body: NumberIn, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Confirm that a user whose UID in the directory has changed is the same user."""
     await offboarding.confirm_number(context, username, body.uid, by)
@@ -123,7 +127,11 @@ async def confirm_number(
 
 @router.put("/groups/{group}/managers/{username}", status_code=204)
 async def add_manager(
-    group: GroupName, username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    group: GroupName,
+    username: Username,
+    _admin: RecentPasswordAdmin,
+    context: ContextDep,
+    by: ByDep,
 ) -> Response:
     """Make a user a manager of a group: they see its members and their usage, and set their
     limits.
@@ -134,7 +142,11 @@ async def add_manager(
 
 @router.delete("/groups/{group}/managers/{username}", status_code=204)
 async def remove_manager(
-    group: GroupName, username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    group: GroupName,
+    username: Username,
+    _admin: RecentPasswordAdmin,
+    context: ContextDep,
+    by: ByDep,
 ) -> Response:
     """Remove a manager of a group."""
     await role_changes.remove_manager(context, group, username, by)

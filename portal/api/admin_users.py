@@ -29,7 +29,13 @@ from portal.services.users import commands, csv_import, groups, listing, lookup,
 from portal.services.users.listing import UserFilter
 from portal.services.users.new_users import NewUser
 from portal.services.users.user_imports import ImportResult, UserImport, UserImportState
-from portal.web.dependencies import ByDep, ConfirmedAdmin, ContextDep, FreshAdmin, Reader
+from portal.web.dependencies import (
+    ByDep,
+    ContextDep,
+    Reader,
+    RecentPasswordAdmin,
+    ReenteredPasswordAdmin,
+)
 
 router = APIRouter(prefix="/admin/users", tags=["admin"])
 
@@ -251,7 +257,7 @@ async def list_users(
 
 @router.post("/import", status_code=202)
 async def import_users(
-    body: ImportUsersIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    body: ImportUsersIn, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserImportOut:
     """Create the users of a file, or only preview the result.
 
@@ -271,7 +277,7 @@ async def get_user_import(import_id: str, _reader: Reader, context: ContextDep) 
 
 @router.post("/imports/{import_id}/passwords")
 async def take_user_import_passwords(
-    import_id: str, _admin: FreshAdmin, context: ContextDep, by: ByDep, response: Response
+    import_id: str, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep, response: Response
 ) -> FirstPasswords:
     """Return the one-time passwords of the created users, once, to the administrator who started
     the import.
@@ -306,7 +312,7 @@ def _import_out(user_import: UserImport) -> UserImportOut:
 
 @router.post("", status_code=201)
 async def create_user(
-    body: NewUserIn, _admin: FreshAdmin, context: ContextDep, by: ByDep, response: Response
+    body: NewUserIn, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep, response: Response
 ) -> Created:
     """Create a user who can work at once: in the directory, in a login group, with a Slurm account
     and a home directory.
@@ -336,7 +342,7 @@ async def get_user(username: Username, _reader: Reader, context: ContextDep) -> 
 
 @router.patch("/{username}", responses={409: {"model": ChangedProblem | Problem}})
 async def edit_user(
-    username: Username, body: UserEdit, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username, body: UserEdit, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Edit a user, unless they were changed since `version` was read."""
     changes = Edit(**body.model_dump(exclude={"version"}))
@@ -350,7 +356,7 @@ async def edit_user(
 
 @router.post("/{username}/lock")
 async def lock_user(
-    username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Refuse a user's password until they are unlocked."""
     await commands.lock(context, username, by)
@@ -359,7 +365,7 @@ async def lock_user(
 
 @router.post("/{username}/unlock")
 async def unlock_user(
-    username: Username, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """End a lock, by an administrator or after too many wrong passwords."""
     await commands.unlock(context, username, by)
@@ -368,7 +374,11 @@ async def unlock_user(
 
 @router.post("/{username}/password")
 async def reset_user_password(
-    username: Username, _admin: ConfirmedAdmin, context: ContextDep, by: ByDep, response: Response
+    username: Username,
+    _admin: ReenteredPasswordAdmin,
+    context: ContextDep,
+    by: ByDep,
+    response: Response,
 ) -> PasswordOut:
     """Set a one-time password, shown only this once. Every browser of the user is logged out."""
     password = await commands.reset_password(context, username, by)
@@ -378,7 +388,7 @@ async def reset_user_password(
 
 @router.put("/{username}/groups/{name}")
 async def add_user_to_group(
-    username: Username, name: GroupName, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username, name: GroupName, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Add a user to a group."""
     await groups.add(context, name, username, by)
@@ -387,7 +397,11 @@ async def add_user_to_group(
 
 @router.put("/{username}/accounts/{account}")
 async def give_user_account(
-    username: Username, account: AccountName, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username,
+    account: AccountName,
+    _admin: RecentPasswordAdmin,
+    context: ContextDep,
+    by: ByDep,
 ) -> UserOut:
     """Let a user submit under a Slurm account, by a limit of their own that adds it to their
     present accounts.
@@ -402,7 +416,7 @@ async def give_user_account(
 
 @router.delete("/{username}/groups/{name}")
 async def remove_user_from_group(
-    username: Username, name: GroupName, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username, name: GroupName, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Remove a user from a group."""
     await groups.remove(context, name, username, by)
@@ -411,7 +425,7 @@ async def remove_user_from_group(
 
 @router.post("/{username}/home", status_code=202)
 async def provision_home(
-    username: Username, _body: HomeIn, _admin: FreshAdmin, context: ContextDep, by: ByDep
+    username: Username, _body: HomeIn, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> UserOut:
     """Create the home directory, also if it was created before. `home_runs` has the result."""
     await commands.request_home(context, username, by)

@@ -21,9 +21,9 @@ from portal.web.dependencies import (
     ClientIp,
     ContextDep,
     CurrentUser,
-    FreshAdmin,
     NoToken,
     Reader,
+    RecentPasswordAdmin,
 )
 from portal.web.fields import DateTime, Line, Lines
 from portal.web.pages import Page
@@ -137,7 +137,7 @@ async def list_all_announcements(
 
 @router.post("/admin/announcements", status_code=201)
 async def add_announcement(
-    body: AnnouncementIn, admin: FreshAdmin, context: ContextDep, ip: ClientIp
+    body: AnnouncementIn, admin: RecentPasswordAdmin, context: ContextDep, ip: ClientIp
 ) -> ManagedAnnouncement:
     """Create an announcement. Open pages show it within seconds of its start."""
     new = AnnouncementRequest(**{name: getattr(body, name) for name in AnnouncementIn.model_fields})
@@ -150,7 +150,7 @@ async def add_announcement(
 async def edit_announcement(
     announcement_id: str,
     body: AnnouncementEdit,
-    admin: FreshAdmin,
+    admin: RecentPasswordAdmin,
     context: ContextDep,
     ip: ClientIp,
 ) -> ManagedAnnouncement:
@@ -168,7 +168,7 @@ async def edit_announcement(
 
 @router.delete("/admin/announcements/{announcement_id}", status_code=204)
 async def delete_announcement(
-    announcement_id: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp
+    announcement_id: str, admin: RecentPasswordAdmin, context: ContextDep, ip: ClientIp
 ) -> None:
     """Delete an announcement; its text stays in the audit log."""
     await announcements.delete(context.db, announcement_id, Actor(admin, ip))

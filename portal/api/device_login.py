@@ -17,10 +17,10 @@ from portal.services.auth.device_logins import INTERVAL, LIFETIME, DeviceRequest
 from portal.services.auth.tokens import Scope
 from portal.web.dependencies import (
     Anyone,
-    ConfirmedUser,
     ContextDep,
     CurrentWebSession,
     NoToken,
+    ReenteredPasswordUser,
 )
 
 router = APIRouter(prefix="/login/device", tags=["login"])
@@ -163,7 +163,7 @@ async def find_device_login(
 async def approve_device_login(
     body: DeviceApproval,
     session: CurrentWebSession,
-    _user: ConfirmedUser,
+    _user: ReenteredPasswordUser,
     context: ContextDep,
     caller: CallerDep,
 ) -> Response:

@@ -19,7 +19,7 @@ from spawner.slurm.model import Outcome
 
 router = APIRouter(tags=["jobs"])
 JobUuid = Annotated[str, Field(min_length=1, max_length=36)]
-MAX_IDS = 100  # an address holds no more
+MAX_IDS = 100  # more would not fit in a URL
 
 
 class JobFilter(BaseModel):
@@ -179,7 +179,9 @@ async def list_jobs(
 async def count_jobs(
     user: CurrentUser, context: ContextDep, query: Annotated[JobFilter, Query()]
 ) -> JobCount:
-    """Return how many of the caller's jobs match a filter, in this state and in each other."""
+    """Return how many of the caller's jobs match a filter, in the given state and in every
+    other.
+    """
     return JobCount(**vars(await listing.count(context, user, query.selection())))
 
 

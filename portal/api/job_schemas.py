@@ -23,7 +23,7 @@ class TaskOut(BaseModel):
     its event files, null until they have been read; a value that is no longer a number (NaN,
     infinite) is null. `reason` and `suggestion` explain a failure; logs are read for the first
     tasks that fail. `so_far`: the metrics may still change, because the task is running or has only
-    just ended; refreshed every 15 seconds while the job is requested.
+    just ended; refreshed at most every 15 seconds, while the job is requested.
     """
 
     index: int
@@ -92,7 +92,7 @@ class JobOut(BaseModel):
 class JobDetail(JobOut):
     """A job with the fields that are too long for lists.
 
-    `script` is what was submitted to Slurm, `source` what the user wrote (a free script); neither
+    `script` is what was submitted to Slurm, `source` what the user wrote (a custom script); neither
     is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
     to its TensorBoard. `executed_notebook`: the path of the copy that a notebook run as a job
     writes; the copy may not exist. `lost_job_ids`: Slurm's ids of earlier submissions that Slurm

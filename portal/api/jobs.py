@@ -25,7 +25,7 @@ router = APIRouter(tags=["jobs"])
 
 
 class JobIn(BaseModel):
-    """A job to submit: from a template, with its parameters, or a free script."""
+    """A job to submit: from a template, with its parameters, or a custom script."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -22,7 +22,6 @@ from portal.web.dependencies import (
     Anyone,
     ChangingLogin,
     ClientIp,
-    ConfirmedUser,
     ContextDep,
     CurrentHalfLogin,
     CurrentIdentity,
@@ -30,6 +29,7 @@ from portal.web.dependencies import (
     CurrentWebSession,
     EnrollingSession,
     NoToken,
+    ReenteredPasswordUser,
     SettingsDep,
 )
 
@@ -248,7 +248,7 @@ async def reauth(
 async def change_password(
     body: PasswordChange,
     session: CurrentWebSession,
-    _user: ConfirmedUser,
+    _user: ReenteredPasswordUser,
     context: ContextDep,
     caller: CallerDep,
 ) -> None:

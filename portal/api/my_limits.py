@@ -28,8 +28,8 @@ from portal.web.dependencies import (
     ByDep,
     ContextDep,
     CurrentUser,
-    FreshGroupManager,
     GroupReader,
+    RecentPasswordGroupManager,
 )
 
 router = APIRouter(tags=["limits"])
@@ -112,7 +112,7 @@ async def put_member_limit(
     group: GroupName,
     username: Username,
     body: LimitIn,
-    _manager: FreshGroupManager,
+    _manager: RecentPasswordGroupManager,
     context: ContextDep,
     by: ByDep,
 ) -> LimitSet:

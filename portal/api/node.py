@@ -43,11 +43,11 @@ async def tensorboard_program(
     return await node_requests.authenticate(context, board_id, bearer(connection))
 
 
-async def continuing_session_program(
+async def wanted_session_program(
     session: Annotated[Session, Depends(session_program)],
 ) -> Session:
-    """Return the session as `session_program` does, if it may go on running. Raises Gone if it has
-    ended or is to end, or if its owner is disabled.
+    """Return the session as `session_program` does. Raises Gone if it has ended or is to end, or if
+    its owner is disabled.
     """
     nodes.check_wanted(session)
     if session.user.disabled_at is not None:
@@ -57,7 +57,8 @@ async def continuing_session_program(
 
 GUARDS.update({session_program, tensorboard_program})
 SessionInAnyState = Annotated[Session, Depends(session_program)]
-ContinuingSession = Annotated[Session, Depends(continuing_session_program)]
+WantedSession = Annotated[Session, Depends(wanted_session_program)]
+"""The calling session; 410 if it has ended, is to end, or its owner is disabled."""
 OwnTensorboard = Annotated[Tensorboard, Depends(tensorboard_program)]
 WaitS = Annotated[float, Query(ge=0, le=nodes.MAX_WAIT_S)]
 
@@ -108,7 +109,7 @@ async def session_hello(
 
 @router.post("/sessions/{session_id}/certificate")
 async def certify_session(
-    body: CertificateIn, session: ContinuingSession, context: ContextDep
+    body: CertificateIn, session: WantedSession, context: ContextDep
 ) -> CertificateOut:
     """Issue another certificate, for a session that was extended."""
     return CertificateOut(certificate=await nodes.certify(context, session, body.csr))
@@ -157,14 +158,14 @@ class FramedTensorboardOut(TensorboardOut):
 
 
 @router.get("/sessions/{session_id}/facts")
-async def session_facts(session: ContinuingSession, context: ContextDep) -> Facts:
+async def session_facts(session: WantedSession, context: ContextDep) -> Facts:
     """Return the session for display by its own server."""
     return await _build_facts(context, session)
 
 
 @router.post("/sessions/{session_id}/extend")
 async def extend_session(
-    body: ExtendIn, session: ContinuingSession, context: ContextDep, ip: ClientIp
+    body: ExtendIn, session: WantedSession, context: ContextDep, ip: ClientIp
 ) -> Facts:
     """Extend the session at the request of the session itself."""
     owner = session.user
@@ -174,7 +175,7 @@ async def extend_session(
 
 @router.put("/sessions/{session_id}/tensorboard")
 async def start_tensorboard(
-    session: ContinuingSession, context: ContextDep, ip: ClientIp, body: TensorboardIn | None = None
+    session: WantedSession, context: ContextDep, ip: ClientIp, body: TensorboardIn | None = None
 ) -> FramedTensorboardOut:
     """Start the session's TensorBoard if it is not running; another folder restarts it."""
     logdir = body.logdir if body else None
@@ -190,7 +191,7 @@ async def start_tensorboard(
 
 @router.post("/sessions/{session_id}/use")
 async def report_usage(
-    body: UseIn, session: ContinuingSession, context: ContextDep
+    body: UseIn, session: WantedSession, context: ContextDep
 ) -> dict[str, float]:
     """Record the session's usage since its start; return in how many seconds to report again."""
     series = body.model_dump(exclude={"idle_s"})
@@ -215,7 +216,7 @@ async def _build_facts(context: AppContext, session: Session) -> Facts:
 
 @router.get("/sessions/{session_id}/ssh/{token_id}", status_code=204)
 async def ssh_admitted(
-    token_id: str, session: ContinuingSession, context: ContextDep, wait_s: WaitS = 20.0
+    token_id: str, session: WantedSession, context: ContextDep, wait_s: WaitS = 20.0
 ) -> Response:
     """Return 204 after a while: keep the SSH connections of this token and ask again; 410: close
     them.

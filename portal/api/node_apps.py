@@ -6,7 +6,7 @@ A session's secret authorizes no more here than what its owner's processes can d
 
 from fastapi import APIRouter
 
-from portal.api.node import ContinuingSession
+from portal.api.node import WantedSession
 from portal.api.session_apps import AppIn, AppName, AppOut, to_app
 from portal.services.sessions import apps
 from portal.web.dependencies import ClientIp, ContextDep
@@ -17,7 +17,7 @@ STARTED_BY = "jupyterlab"
 
 @router.put("/{name}")
 async def start_app_in_jupyterlab(
-    name: AppName, body: AppIn, session: ContinuingSession, context: ContextDep, ip: ClientIp
+    name: AppName, body: AppIn, session: WantedSession, context: ContextDep, ip: ClientIp
 ) -> AppOut:
     """Start an app for the session's owner, as `start_session_app` does."""
     given = body.model_dump()

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel
 
-from portal.api.node import ContinuingSession
+from portal.api.node import WantedSession
 from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import BatchJob, JobState
@@ -62,7 +62,7 @@ class LogEndOut(BaseModel):
 
 
 async def owned_job(
-    session: ContinuingSession,
+    session: WantedSession,
     context: ContextDep,
     batch_job_id: Annotated[str, Path(max_length=36)],
 ) -> BatchJob:
@@ -74,7 +74,7 @@ OwnedJob = Annotated[BatchJob, Depends(owned_job)]
 
 
 @router.get("")
-async def list_session_jobs(session: ContinuingSession, context: ContextDep) -> SessionJobsOut:
+async def list_session_jobs(session: WantedSession, context: ContextDep) -> SessionJobsOut:
     """Return the owner's live jobs, and those that ended last."""
     user, ended = session.user, JobSelection(state="ended")
     live = await listing.page(context, user, JobSelection(state="live"), MAX_LIVE)
@@ -92,7 +92,7 @@ async def read_log_end(job: OwnedJob, context: ContextDep) -> LogEndOut:
 
 @router.post("/{batch_job_id}/cancel")
 async def cancel_session_job(
-    job: OwnedJob, session: ContinuingSession, context: ContextDep, ip: ClientIp
+    job: OwnedJob, session: WantedSession, context: ContextDep, ip: ClientIp
 ) -> SessionJobOut:
     """Cancel a job for its owner. Raises Conflict for a job that has ended."""
     return _to_job_out(context, await jobs.cancel(context, job, by=session.user, ip=ip))

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from portal.api.login import CallerDep, CodeIn
 from portal.services.auth import second_factor
 from portal.web.dependencies import (
-    ConfirmedAdmin,
     ConfirmedEnrolling,
-    ConfirmedUser,
     ContextDep,
     EnrollingSession,
+    ReenteredPasswordAdmin,
+    ReenteredPasswordUser,
 )
 
 router = APIRouter(tags=["second factor"])
@@ -100,7 +100,11 @@ async def confirm_enrolment(
 
 @router.post("/second-factor/recovery-codes")
 async def renew_recovery_codes(
-    body: CodeIn, user: ConfirmedUser, response: Response, context: ContextDep, caller: CallerDep
+    body: CodeIn,
+    user: ReenteredPasswordUser,
+    response: Response,
+    context: ContextDep,
+    caller: CallerDep,
 ) -> RecoveryCodes:
     """Create ten new recovery codes; the old ones become void."""
     codes = await second_factor.renew_codes(context.db, context.settings, user, body.code, caller)
@@ -110,7 +114,7 @@ async def renew_recovery_codes(
 
 @router.post("/second-factor/turn-off", status_code=204)
 async def turn_off_second_factor(
-    body: CodeIn, user: ConfirmedUser, context: ContextDep, caller: CallerDep
+    body: CodeIn, user: ReenteredPasswordUser, context: ContextDep, caller: CallerDep
 ) -> Response:
     """Turn the second factor off, or start over with another device.
 
@@ -123,7 +127,7 @@ async def turn_off_second_factor(
 @router.post("/admin/users/{username}/second-factor/reset", status_code=204)
 async def reset_second_factor(
     username: Annotated[str, Path(max_length=64)],
-    admin: ConfirmedAdmin,
+    admin: ReenteredPasswordAdmin,
     context: ContextDep,
     caller: CallerDep,
 ) -> Response:

@@ -19,9 +19,9 @@ from portal.web.dependencies import (
     ContextDep,
     CurrentUser,
     FilesUser,
-    FreshAdmin,
     IdempotencyKey,
     Reader,
+    RecentPasswordAdmin,
     SessionsUser,
 )
 from portal.web.pages import Page
@@ -53,8 +53,8 @@ async def start_session(
     ip: ClientIp,
     idempotency_key: IdempotencyKey = None,
 ) -> SessionOut:
-    """Start a session. A request that can never run is refused with the field; otherwise it is
-    queued.
+    """Start a session. A request that can never run is refused, naming the invalid field;
+    otherwise it is queued.
 
     With an Idempotency-Key, the same request returns the same session, however often it is sent; a
     different request under the same key is refused (409).
@@ -179,7 +179,7 @@ async def list_all_sessions(
 
 @router.delete("/admin/sessions/{session_id}", status_code=202)
 async def stop_any_session(
-    session_id: str, admin: FreshAdmin, context: ContextDep, ip: ClientIp
+    session_id: str, admin: RecentPasswordAdmin, context: ContextDep, ip: ClientIp
 ) -> SessionOut:
     """Stop any user's session."""
     async with context.db.session() as db:

@@ -57,8 +57,8 @@ async def size_script(
     name: Annotated[str, Query(min_length=1, max_length=100)],
     environment: EnvironmentQuery = None,
 ) -> SizingOut:
-    """Return suggestions for a free script of this name, compared with the request of the caller's
-    last one of that name.
+    """Return suggestions for a custom script of this name, compared with the request of the
+    caller's last one of that name.
     """
     return _to_out(await sizing.size_script(context, user, name, environment))
 

@@ -1,8 +1,9 @@
-"""Routes of SSH connections to sessions and jobs: nginx's question, its refusal, and the setup.
+"""Routes of SSH connections to sessions and jobs: nginx's auth_request, the answer to refused
+connections, and client setup.
 
 For `/user/NAME/SESSION/ssh`, where a job's number may be in place of the session, nginx asks
-`/internal/gate/ssh`, which knows access tokens only. A refused request comes to the same path here,
-for the reason.
+`/internal/gate/ssh`, which knows access tokens only. A refused request is passed to the same path
+here, which answers with the reason.
 """
 
 from importlib.resources import files

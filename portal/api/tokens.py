@@ -11,7 +11,12 @@ from portal.db import utcnow
 from portal.models import AccessToken
 from portal.services.auth import tokens
 from portal.services.auth.tokens import Scope, TokenRequest
-from portal.web.dependencies import ConfirmedUser, ContextDep, CurrentToken, CurrentWebSession
+from portal.web.dependencies import (
+    ContextDep,
+    CurrentToken,
+    CurrentWebSession,
+    ReenteredPasswordUser,
+)
 
 router = APIRouter(tags=["tokens"])
 
@@ -67,7 +72,11 @@ async def list_tokens(session: CurrentWebSession, context: ContextDep) -> Tokens
 
 @router.post("/tokens", status_code=201)
 async def create_token(
-    body: TokenIn, user: ConfirmedUser, response: Response, context: ContextDep, caller: CallerDep
+    body: TokenIn,
+    user: ReenteredPasswordUser,
+    response: Response,
+    context: ContextDep,
+    caller: CallerDep,
 ) -> NewToken:
     """Create a token. A token cannot create tokens."""
     request = TokenRequest(

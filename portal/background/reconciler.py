@@ -1,10 +1,11 @@
 """The reconcile loop: compares the desired state with the actual one. Every step can be repeated,
 after any crash.
 
-It reads the rows that may need work (services/slurm/pending_rows.py), gets the actual state from
-the watcher (never from Slurm itself), writes the consequences, and starts tasks: submit, hand to
-the hub, cancel. A task runs beside the loop, one at a time for each row; a failed one is retried in
-a later round. TensorBoards (tensorboard_reconciler.py) are part of each round.
+It reads the rows that may need work (services/slurm/pending_rows.py), decides by the watcher's last
+result, writes the consequences, and starts tasks: submit, hand to the hub, cancel. It asks Slurm
+itself only right before it acts on a job, and for accounting. A task runs beside the loop, one at a
+time for each row; a failed one is retried in a later round. TensorBoards
+(tensorboard_reconciler.py) are part of each round.
 
 Slurm may have a job twice, after an answer was lost. So a job's script first takes its claim, the
 exclusive right to run: `claimed` in the job's folder can be created only once, and a second copy
@@ -171,8 +172,8 @@ class Reconciler:
         self, kind: type[Job], row_id: str, version: int, now: datetime
     ) -> Job | None:
         """Write Slurm's state to one row; return it, or None if there is none or the database
-        refuses it. A refused row is tried again once Slurm shows a change, or at the next full
-        pass.
+        refuses it. A refused row is tried again once Slurm shows a change, or when all rows are
+        processed, every few minutes (pending_rows.EVERYTHING_EVERY).
         """
         try:
             row = await update_row(

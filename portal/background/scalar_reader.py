@@ -31,7 +31,7 @@ class ScalarReader:
         await self._tasks.close()
 
     def add(self, job: BatchJob, now: datetime) -> None:
-        """Have the metrics of a job read, whose accounting is complete."""
+        """Queue a job whose accounting is complete, so that its metrics are read."""
         self._due.setdefault(job.user_id, {})[job.id] = now
 
     def start_due(self, now: datetime) -> None:

@@ -310,7 +310,7 @@ def _parse_by_type(given: list[str] | None) -> dict[str, Any] | None:
 
 
 def _parse_number(text: str) -> int | str:
-    """Return the number; text that is none is refused by the API's rules."""
+    """Return the number; other text is returned as is, and rejected by API validation."""
     return int(text) if text.isascii() and text.isdecimal() else text
 
 

@@ -4,7 +4,7 @@ Before anything was sent, a failure lets another server try. After that it does 
 the finished and the uncertain steps, in a message for the administrator.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,19 +65,26 @@ class DirectoryChange:
         return self._send(send, clause, {ENTRY_EXISTS, CONSTRAINT_VIOLATION})
 
     def modify(
-        self, dn: str, changes: Modifications, clause: str, fine: set[int], seen: str = ""
+        self,
+        dn: str,
+        changes: Modifications,
+        clause: str,
+        *,
+        accept: Collection[int] = (),
+        if_version: str = "",
     ) -> int:
-        """Modify an entry. Return SUCCESS or one of `fine`.
+        """Modify an entry. Return SUCCESS or one of `accept`.
 
-        With `seen`, an entryCSN, the entry is modified only if it still has that value; otherwise
-        ASSERTION_FAILED is returned.
+        With `if_version`, an entryCSN, the entry is modified only if it still has that value;
+        otherwise ASSERTION_FAILED is returned.
         """
-        controls = [assertion("entryCSN", seen)] if seen else None
+        controls = [assertion("entryCSN", if_version)] if if_version else None
         send = lambda: self.link.connection.modify(dn, changes, controls=controls)  # noqa: E731
-        return self._send(send, clause, fine | {ASSERTION_FAILED} if seen else fine)
+        accept = {*accept, ASSERTION_FAILED} if if_version else accept
+        return self._send(send, clause, accept)
 
-    def delete(self, dn: str, clause: str, fine: set[int]) -> int:
-        return self._send(lambda: self.link.connection.delete(dn), clause, fine)
+    def delete(self, dn: str, clause: str, *, accept: Collection[int]) -> int:
+        return self._send(lambda: self.link.connection.delete(dn), clause, accept)
 
     def asserts(self) -> bool:
         """Return whether this server supports the assertion control (RFC 4528), which compares and
@@ -98,10 +105,10 @@ class DirectoryChange:
             self.done.append(clause)
         return result
 
-    def _send(self, act: Callable[[], Any], clause: str, fine: set[int]) -> int:
+    def _send(self, act: Callable[[], Any], clause: str, accept: Collection[int]) -> int:
         result = self.send(act, clause)
         code = int(result["result"])
-        if code == SUCCESS or code in fine:
+        if code == SUCCESS or code in accept:
             return code
         raise _to_exception(result)
 

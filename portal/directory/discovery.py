@@ -64,7 +64,7 @@ class GroupFound:
 class DirectoryFound:
     """The result of a discovery.
 
-    `users` and `groups` are from at most LOOK_AT entries of each kind.
+    `users` and `groups` are from at most MAX_SAMPLED_ENTRIES entries of each kind.
     """
 
     kind: Kind
@@ -84,7 +84,7 @@ class DiscoveryFailed(Exception):
 async def discover(address: Address, base: str | None) -> DirectoryFound:
     """Inspect a directory.
 
-    Raises NotFound. `base` is where to search; by default the server's suffix.
+    Raises DiscoveryFailed. `base` is where to search; by default the server's suffix.
     """
     return await asyncio.to_thread(_discover, address, base)
 

@@ -37,7 +37,7 @@ def allot(
         following = _read_counter(change, dn, span)
         free = _find_free(span, following, taken)
         step = swap_value(COUNTER, str(following), str(free + 1))
-        if change.modify(dn, step, _STEP, {NO_SUCH_ATTRIBUTE}) == SUCCESS:
+        if change.modify(dn, step, _STEP, accept={NO_SUCH_ATTRIBUTE}) == SUCCESS:
             # an internal step; not part of the report to the administrator
             change.done.remove(_STEP)
             return free

@@ -29,9 +29,7 @@ _NONE = "-"
 def lock(servers: Servers, link: OpenConnection, username: str) -> None:
     with change(servers, link) as steps:
         dn = entry_of(link, username)["dn"]
-        steps.modify(
-            dn, replace({LOCKED: LOCKED_FOR_GOOD}), f"the account {username} was locked", set()
-        )
+        steps.modify(dn, replace({LOCKED: LOCKED_FOR_GOOD}), f"the account {username} was locked")
 
 
 def unlock(servers: Servers, link: OpenConnection, username: str) -> None:
@@ -42,9 +40,7 @@ def unlock(servers: Servers, link: OpenConnection, username: str) -> None:
                 f"{username} is disabled, and unlocking doesn't change that. Enable the user "
                 "instead."
             )
-        steps.modify(
-            entry["dn"], replace({LOCKED: None}), f"the account {username} was unlocked", set()
-        )
+        steps.modify(entry["dn"], replace({LOCKED: None}), f"the account {username} was unlocked")
 
 
 @dataclass(frozen=True)
@@ -94,9 +90,11 @@ def enable(servers: Servers, link: OpenConnection, username: str) -> None:
 def _apply_if_unchanged(
     steps: DirectoryChange, entry: Entry, modifications: Modifications, words: str
 ) -> bool:
-    """Apply all modifications at once, and only if the entry is unchanged since it was read."""
-    seen = (first(entry, VERSION) or "") if steps.asserts() else ""
-    return steps.modify(entry["dn"], modifications, words, set(), seen) == SUCCESS
+    """Apply all modifications at once; if the server supports the assertion control, only if the
+    entry is unchanged since it was read.
+    """
+    version = (first(entry, VERSION) or "") if steps.asserts() else ""
+    return steps.modify(entry["dn"], modifications, words, if_version=version) == SUCCESS
 
 
 def _build_disabling(link: OpenConnection, entry: Entry) -> Modifications:

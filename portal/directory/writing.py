@@ -222,7 +222,7 @@ def _roll_back(steps: DirectoryChange, username: str, dn: str) -> None:
     """Remove an entry just added, and its own group, so that nothing is left of the attempt."""
     writing_groups.leave_all(steps, username, dn)
     writing_groups.remove_own(steps, username, dn)
-    steps.delete(dn, f"the entry of {username} was removed again", {NO_SUCH_OBJECT})
+    steps.delete(dn, f"the entry of {username} was removed again", accept={NO_SUCH_OBJECT})
     steps.done.clear()
 
 
@@ -260,7 +260,7 @@ def _set_password(
     if not has_policy(steps.servers, link):
         return OneTimePassword(password, must_change=False)
     words = f"{username} must change the password at the next login"
-    steps.modify(dn, replace({RESET: "TRUE"}), words, set())
+    steps.modify(dn, replace({RESET: "TRUE"}), words)
     return OneTimePassword(password, _is_one_time(link, dn, password))
 
 
@@ -313,9 +313,9 @@ def edit(
             if not modifications:
                 return _find_changed(steps, username)
             # Only if the entry is still the one that was compared.
-            seen = (first(entry, VERSION) or "") if steps.asserts() else ""
+            unchanged = (first(entry, VERSION) or "") if steps.asserts() else ""
             words = f"the entry of {username} was edited"
-            if steps.modify(entry["dn"], modifications, words, set(), seen) == SUCCESS:
+            if steps.modify(entry["dn"], modifications, words, if_version=unchanged) == SUCCESS:
                 return _find_changed(steps, username)
         raise _to_conflict(username)
 
@@ -355,7 +355,7 @@ def delete(servers: Servers, link: OpenConnection, username: str) -> bool:
             return False
         writing_groups.remove_own(steps, username, dn)
         words = f"the entry of {username} was removed"
-        return steps.delete(dn, words, {NO_SUCH_OBJECT}) == SUCCESS
+        return steps.delete(dn, words, accept={NO_SUCH_OBJECT}) == SUCCESS
 
 
 def _find_as_reader(link: OpenConnection, username: str) -> DirectoryUser:

@@ -113,7 +113,7 @@ def _add_group(steps: DirectoryChange, new: NewGroup, members: dict[str, str]) -
         raise invalid_input([FieldError("name", message)])
     clash = added == CONSTRAINT_VIOLATION
     if not clash and gid is not None and _is_shared(link, gid):
-        steps.delete(dn, f"the group {new.name} was removed again", {NO_SUCH_OBJECT})
+        steps.delete(dn, f"the group {new.name} was removed again", accept={NO_SUCH_OBJECT})
         steps.done.clear()
         clash = True
     if clash and new.gid is not None:
@@ -151,7 +151,7 @@ def delete_group(servers: Servers, link: OpenConnection, name: str) -> bool:
             _refuse_primary(link, name, gid)
         _leave_by_dn(steps, name, entry["dn"])
         words = f"the group {name} was removed"
-        return steps.delete(entry["dn"], words, {NO_SUCH_OBJECT}) == SUCCESS
+        return steps.delete(entry["dn"], words, accept={NO_SUCH_OBJECT}) == SUCCESS
 
 
 def _refuse_primary(link: OpenConnection, name: str, gid: int) -> None:
@@ -184,7 +184,9 @@ def join(steps: DirectoryChange, group: str, username: str, dn: str) -> None:
     entry = _find_group(steps.link, group)
     by_dn = _holds_dns(entry)
     step = add_value(_BY_DN, dn) if by_dn else add_value(_BY_NAME, username)
-    steps.modify(entry["dn"], step, f"the account {username} was added to {group}", {VALUE_EXISTS})
+    steps.modify(
+        entry["dn"], step, f"the account {username} was added to {group}", accept={VALUE_EXISTS}
+    )
 
 
 def remove_member(servers: Servers, link: OpenConnection, group: str, username: str) -> None:
@@ -193,7 +195,7 @@ def remove_member(servers: Servers, link: OpenConnection, group: str, username: 
         if not _holds_dns(entry):
             step = remove_value(_BY_NAME, username)
             words = f"the account {username} was removed from {group}"
-            steps.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE})
+            steps.modify(entry["dn"], step, words, accept={NO_SUCH_ATTRIBUTE})
             return
         dn = _find_dns(link, [username]).get(username) or _find_stale_dn(link, entry, username)
         if dn is not None:
@@ -209,7 +211,7 @@ def _find_stale_dn(link: OpenConnection, entry: Entry, username: str) -> str | N
 def _remove_dn(steps: DirectoryChange, entry: Entry, group: str, name: str, dn: str) -> None:
     words = f"the account {name} was removed from {group}"
     code = steps.modify(
-        entry["dn"], remove_value(_BY_DN, dn), words, {NO_SUCH_ATTRIBUTE, CLASS_VIOLATION}
+        entry["dn"], remove_value(_BY_DN, dn), words, accept={NO_SUCH_ATTRIBUTE, CLASS_VIOLATION}
     )
     if code == CLASS_VIOLATION:
         raise Conflict(_last_member_message(name, [group]))
@@ -236,7 +238,7 @@ def leave_all(steps: DirectoryChange, username: str, dn: str | None) -> None:
         group = Mapping(link.settings).group(entry).name
         words = f"the account {username} was removed from {group}"
         step = remove_value(_BY_NAME, username)
-        steps.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE, NO_SUCH_OBJECT})
+        steps.modify(entry["dn"], step, words, accept={NO_SUCH_ATTRIBUTE, NO_SUCH_OBJECT})
 
 
 def _leave_by_dn(steps: DirectoryChange, name: str, dn: str) -> None:
@@ -294,4 +296,4 @@ def remove_own(steps: DirectoryChange, username: str, dn: str) -> None:
         entries[0], settings.ldap_gid_attribute
     )
     if same and not set(texts(entry, _BY_NAME)) - {username}:
-        steps.delete(entry["dn"], f"the group {username} was removed", {NO_SUCH_OBJECT})
+        steps.delete(entry["dn"], f"the group {username} was removed", accept={NO_SUCH_OBJECT})

@@ -14,7 +14,7 @@
         AccessDenied           400 access-denied
         DeviceCodeExpired      400 expired-token
       PasswordRequired         403 password-required
-      EnrolmentRequired        403 second-factor-enrolment-required
+      SecondFactorRequired     403 second-factor-enrolment-required
       Forbidden                403 forbidden
         InsufficientScope      403 insufficient-scope, for an access token
       OriginRefused            403 origin-refused
@@ -89,12 +89,12 @@ from portal.errors.login import (
     AuthorizationPending,
     DeviceCodeExpired,
     DeviceLoginProblem,
-    EnrolmentRequired,
     InsufficientScope,
     InvalidToken,
     LoginRequired,
     PasswordExpired,
     PasswordRequired,
+    SecondFactorRequired,
     SlowDown,
     TooManyAttempts,
     WrongCode,
@@ -132,7 +132,6 @@ __all__ = [
     "DirectoryUnavailable",
     "DirectoryUnfinished",
     "EditConflict",
-    "EnrolmentRequired",
     "FieldError",
     "Forbidden",
     "Gone",
@@ -153,6 +152,7 @@ __all__ = [
     "PasswordRequired",
     "PortalError",
     "Problem",
+    "SecondFactorRequired",
     "SlowDown",
     "SlurmRejected",
     "SlurmUnreachable",

@@ -58,7 +58,7 @@ class PasswordRequired(PortalError):
     title = "Enter your password again"
 
 
-class EnrolmentRequired(PortalError):
+class SecondFactorRequired(PortalError):
     status = 403
     slug = "second-factor-enrolment-required"
     title = "Set up a second factor first"

@@ -197,7 +197,7 @@ class SessionMeasurements(Base):
 
 
 class BatchJob(Job):
-    """A compute job: from a template, from a free script, or `external` (submitted outside the
+    """A compute job: from a template, from a custom script, or `external` (submitted outside the
     portal).
 
     `script`, `source`, `files` and `resources` are the submitted content, stored so that a retry

@@ -1,4 +1,5 @@
-"""Guarded updates: read a row, change it, write it unless another transaction was faster.
+"""Guarded updates: read a row, change it, write it, and start over if another transaction has
+changed it since.
 
 `modify` is a plain function of the row. It may run more than once, so it must have no side effects
 outside the given session.

@@ -1,5 +1,5 @@
-"""Content hosts: the host of a request, the portal's own or a content host, and redirects between
-them.
+"""Content hosts: separate hosts that serve users' own content (notebooks, TensorBoards), so that it
+never shares the portal's origin. Finds the host of a request, and redirects between them.
 
 With `same_origin_content` there is only the portal's host.
 """

@@ -4,12 +4,13 @@ Every route names exactly one guard of `GUARDS`, or a dependency that leads to o
 routes and fails for one that does not. The guard also determines the scope that an access token
 needs: a route with `CurrentUser` can be read with the scope `read`, `SessionsUser` changes things
 with `sessions`, `JobsUser` with `jobs`, `FilesUser` reads and changes files with `files`; `Admin`,
-`FreshAdmin`, `ConfirmedAdmin`, `Reader` and `FreshGroupManager` need `admin`; `GroupReader` needs
-`read` for a group manager, else `admin`; `CurrentToken` accepts a token of any scope;
-`CurrentWebSession` and `ConfirmedUser` accept no token.
+`RecentPasswordAdmin`, `ReenteredPasswordAdmin`, `Reader` and `RecentPasswordGroupManager` need
+`admin`; `GroupReader` needs `read` for a group manager, else `admin`; `CurrentToken` accepts a
+token of any scope; `CurrentWebSession` and `ReenteredPasswordUser` accept no token.
 
-For a web session, "confirmed" in a name means that the password was entered again, recently, after
-the login; "fresh" also admits a login in the last minute (services/auth/web_sessions.py).
+For a web session, `ReenteredPassword` in a name means that the password was entered again,
+recently, after the login; `RecentPassword` also admits a login in the last minute
+(services/auth/web_sessions.py).
 """
 
 import hmac
@@ -117,7 +118,7 @@ async def identity(connection: HTTPConnection, context: ContextDep) -> Identity:
 
     A request with a token is decided by the token: its cookie is ignored. That is why the origin
     check lets it pass. Roles above user are refreshed from the directory from time to time. Raises
-    LoginRequired, InvalidToken, EnrolmentRequired.
+    LoginRequired, InvalidToken, SecondFactorRequired.
     """
     loaded = await _load_identity(connection, context)
     user = loaded.user
@@ -140,7 +141,7 @@ async def _load_identity(connection: HTTPConnection, context: AppContext) -> Ide
     if resumed is None:
         raise errors.LoginRequired(await web_sessions.explain_refusal(database, cookie))
     if web_sessions.must_enrol(resumed, settings):
-        raise errors.EnrolmentRequired("Your role requires a second factor. Set one up.")
+        raise errors.SecondFactorRequired("Your role requires a second factor. Set one up.")
     return Identity(resumed.user, session=resumed)
 
 
@@ -282,8 +283,8 @@ async def group_reader(group: str, who: CurrentIdentity, context: ContextDep) ->
 GroupReader = Annotated[User, Depends(group_reader)]
 
 
-def confirmed_user(session: CurrentWebSession, settings: SettingsDep) -> User:
-    """Return a user who confirmed the password recently, for changes that outlive a login.
+def reentered_password_user(session: CurrentWebSession, settings: SettingsDep) -> User:
+    """Return a user who entered the password again recently, for changes that outlive a login.
 
     The login itself does not count: a page that is opened after it must not be able to make such a
     change alone.
@@ -293,11 +294,11 @@ def confirmed_user(session: CurrentWebSession, settings: SettingsDep) -> User:
     return session.user
 
 
-ConfirmedUser = Annotated[User, Depends(confirmed_user)]
+ReenteredPasswordUser = Annotated[User, Depends(reentered_password_user)]
 
 
 def confirmed_enrolling(session: EnrollingSession, settings: SettingsDep) -> WebSession:
-    """Return the session as `confirmed_user` requires it, even if a second factor is still
+    """Return the session as `reentered_password_user` requires it, even if a second factor is still
     missing.
     """
     if not web_sessions.may_enrol(session, settings):
@@ -308,7 +309,7 @@ def confirmed_enrolling(session: EnrollingSession, settings: SettingsDep) -> Web
 ConfirmedEnrolling = Annotated[WebSession, Depends(confirmed_enrolling)]
 
 
-def fresh_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> User:
+def recent_password_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> User:
     """Return an administrator who entered the password recently, or by a token, which no page of a
     user can send.
 
@@ -319,12 +320,14 @@ def fresh_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> Use
     return user
 
 
-FreshAdmin = Annotated[User, Depends(fresh_admin)]
+RecentPasswordAdmin = Annotated[User, Depends(recent_password_admin)]
 
 
-def confirmed_admin(user: FreshAdmin, who: CurrentIdentity, settings: SettingsDep) -> User:
-    """Return an administrator as `fresh_admin` does, but with the password entered again after the
-    login.
+def reentered_password_admin(
+    user: RecentPasswordAdmin, who: CurrentIdentity, settings: SettingsDep
+) -> User:
+    """Return an administrator as `recent_password_admin` does, but with the password entered again
+    after the login.
 
     Required for changes that grant a role or access to another user's account.
     """
@@ -333,7 +336,7 @@ def confirmed_admin(user: FreshAdmin, who: CurrentIdentity, settings: SettingsDe
     return user
 
 
-ConfirmedAdmin = Annotated[User, Depends(confirmed_admin)]
+ReenteredPasswordAdmin = Annotated[User, Depends(reentered_password_admin)]
 
 
 def by(who: CurrentIdentity, ip: ClientIp) -> Actor:
@@ -346,7 +349,9 @@ def by(who: CurrentIdentity, ip: ClientIp) -> Actor:
 ByDep = Annotated[Actor, Depends(by)]
 
 
-async def fresh_group_manager(group: str, who: CurrentIdentity, context: ContextDep) -> User:
+async def recent_password_group_manager(
+    group: str, who: CurrentIdentity, context: ContextDep
+) -> User:
     """Return a manager of the group in the path, or an administrator, who entered the password
     recently.
 
@@ -362,7 +367,7 @@ async def fresh_group_manager(group: str, who: CurrentIdentity, context: Context
     return user
 
 
-FreshGroupManager = Annotated[User, Depends(fresh_group_manager)]
+RecentPasswordGroupManager = Annotated[User, Depends(recent_password_group_manager)]
 
 
 async def still_open(context: AppContext, who: Identity) -> bool:
@@ -421,7 +426,7 @@ SCOPES: dict[Callable[..., Any], Scope] = {
     admin: Scope.ADMIN,
     reader: Scope.ADMIN,
     group_reader: Scope.ADMIN,  # for an administrator; a group manager needs only `read`
-    fresh_group_manager: Scope.ADMIN,
+    recent_password_group_manager: Scope.ADMIN,
 }
 """The scope that a token needs for routes with one of these.
 

@@ -1,5 +1,5 @@
-"""Middleware for every request: request id, security headers, body limit, content hosts, origin
-check.
+"""Middleware for every request: request id, security headers, body limit, content hosts
+(content_host.py), origin check.
 """
 
 import re
@@ -142,7 +142,8 @@ class BodyLimit:
 
 
 class ContentHostsOnly:
-    """Serves at a content host only the paths that belong there, even if nginx lets others through.
+    """Serves at a content host (content_host.py) only the paths that belong there, even if nginx
+    lets others through.
 
     No page of a user may have the API on its own origin.
     """

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds between polls, and the maximum number of calls per minute."""
+    """Seconds between polls, and the maximum number of calls per minute. `rest_…` applies normally,
+    `hurried_…` while a change of a job is expected (`Watcher.hurry`).
+    """
 
     rest_s: float = 4.0
     hurried_s: float = 2.0

@@ -252,7 +252,7 @@ class Slurm:
     async def cancel(self, job_id: int, user: str | None) -> None:
         """Cancel a job of this user, or with None of any user.
 
-        An ended job is no error.
+        An ended job is not an error.
 
         The user is needed because the portal's account is a Slurm operator, and another user's job
         may have reused the id.
@@ -348,7 +348,7 @@ class Slurm:
 
 
 async def _communicate(process: asyncio.subprocess.Process) -> CommandResult:
-    assert process.stdout is not None and process.stderr is not None  # noqa: S101 - asked for
+    assert process.stdout is not None and process.stderr is not None  # noqa: S101 - PIPE above
     complaints = asyncio.create_task(_read_bounded(process.stderr, _MAX_STDERR))
     try:
         stdout = await _read_bounded(process.stdout, MAX_OUTPUT_BYTES)

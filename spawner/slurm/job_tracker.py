@@ -4,7 +4,8 @@ No I/O, no clock.
 
 A job is identified by its UUID **and its user**: any user can write any UUID into a job's comment,
 which must neither replace another user's job nor hide it. A job whose comment was changed is
-recognized by its Slurm id, user and submit time.
+recognized by its Slurm id, user and submit time. Slurm may hold several jobs with the same UUID and
+user (*copies*): after a crash of slurmctld the portal submits a job again.
 
 A job has ended only when squeue or accounting reports it as ended. A job that disappears from
 squeue keeps its last known state and is looked up in accounting:
@@ -24,7 +25,7 @@ has been forgotten: it has not ended, and it does not run. Several answers over 
 must agree, and a recorded end takes precedence.
 
 If at least five jobs, and a fifth of those that have not ended, vanish at once, the answer is
-ignored until it has been repeated.
+ignored, at most `MAX_IGNORED_ANSWERS` times in a row.
 """
 
 from __future__ import annotations
@@ -211,12 +212,14 @@ class JobTracker:
             missing.unseen_since, missing.answers = None, 0
 
     def unknown_since(self, key: PortalJobKey) -> datetime | None:
-        """Return since when both squeue and accounting answer, and neither knows the job."""
+        """Return the time from which squeue and accounting answer, and neither knows the job."""
         missing = self._missing.get(key)
         return missing.missing_since if missing and missing.last is None else None
 
     def missing_since(self, key: PortalJobKey) -> datetime | None:
-        """Return since when neither reports the job (as ended), even if its last state is known."""
+        """Return the time from which neither reports the job as live or ended, even if its last
+        state is known.
+        """
         missing = self._missing.get(key)
         return missing.missing_since if missing else None
 

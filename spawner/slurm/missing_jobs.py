@@ -22,9 +22,11 @@ JobRef = PortalJobKey | int
 class MissingJob:
     """Job that squeue does not show, but did before (`last`), or that a caller asked for.
 
-    `since` is the time from which on it can have been submitted; `submit_time` is the last known
-    submit time. It has not ended before `live_at`. `answers` counts squeue's answers without it
-    since `unseen_since`, without an outage between them.
+    `since` is the earliest possible submit time; `submit_time` is the last known one. It had not
+    ended at `live_at`. `unseen_since`: since when squeue lacks it, without an outage, for `answers`
+    answers. `runaway_since`: since when accounting shows it as not ended. `missing_since`: since
+    when accounting does not know it either, or has shown it as not ended for too long. `forgotten`:
+    slurmctld has certainly lost it.
     """
 
     job_id: int | None

@@ -54,8 +54,9 @@ class Resources:
 class JobSpec:
     """Job to submit.
 
-    `script` is its text; `stdout` and `stderr` are paths in Slurm's syntax, relative to the job's
-    own state folder. `signal` is Slurm's `--signal` value, `array` its `--array` value ("0-9").
+    `script` is its text; `stdout` and `stderr` are paths in Slurm's syntax, absolute or relative to
+    the job's folder, ~/.local/share/portal/jobs/UUID. `signal` is Slurm's `--signal` value, `array`
+    its `--array` value ("0-9").
     """
 
     uuid: str
@@ -166,7 +167,11 @@ class NodeInfo:
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """One partition; a limit of None is unlimited."""
+    """One partition.
+
+    A `max_time_minutes` of None is unlimited; a `default_time_minutes` of None means that the
+    partition sets no default.
+    """
 
     name: str
     default: bool = False

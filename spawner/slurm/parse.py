@@ -127,7 +127,7 @@ def _squeue_records(text: str, delimiter: str) -> Iterator[_Record]:
     """
     before, *parts = text.split(delimiter)
     if before or len(parts) % (1 + len(_SQUEUE_USERS)):
-        raise BadOutput("squeue's fields don't come out even")
+        raise BadOutput("squeue printed an unexpected number of fields")
     fields_iterator = iter(parts)
     return zip(fields_iterator, fields_iterator, fields_iterator, fields_iterator, strict=True)
 
@@ -143,7 +143,7 @@ def _sacct_records(text: str, delimiter: str) -> Iterator[list[str]]:
     if len(pieces) == 1 and not text.strip():
         return
     if len(pieces) % (width - 1) != 1:
-        raise BadOutput("sacct's fields don't come out even")
+        raise BadOutput("sacct printed an unexpected number of fields")
     fields = [pieces[0]]
     for number, piece in enumerate(pieces[1:], start=1):
         if number % (width - 1):
@@ -160,7 +160,7 @@ def _squeue_job(record: _Record) -> JobInfo:
     joined, gres, comment, name = record
     fields = joined.split(_BETWEEN)
     if len(fields) != len(_SQUEUE_OWN):
-        raise BadOutput("squeue's fields don't come out even")
+        raise BadOutput("squeue printed an unexpected number of fields")
     job_id, array_id, task, user, state, partition, account, qos, nodes, submit = fields[:10]
     start, end, limit, reason = fields[10:]
     names = expand_nodes(nodes)
@@ -265,7 +265,7 @@ def _parse_array_id(shown_id: str) -> dict[str, Any]:
 
 
 def expand_tasks(text: str) -> tuple[int, ...]:
-    """Expand `3`, or `4-9,12%2` (at most 2 at once), to indices; empty for a job that is no array.
+    """Expand `3`, or `4-9,12%2` (at most 2 at once), to indices; empty if the job is not an array.
 
     Slurm abbreviates a long list with `...`: only the tasks before it are read.
     """

@@ -3,7 +3,7 @@
 Pure.
 
 The values of an association have sacctmgr's names: `gres/gpu`, `gres/gpu:v100`, `cpu` and `mem`
-(MB) of GrpTRES; `GrpSubmitJobs`, `MaxSubmitJobs`, `MaxWall` (minutes), `QOS` (names in order) and
+(MB) of GrpTRES; `GrpSubmitJobs`, `MaxSubmitJobs`, `MaxWall` (minutes), `QOS` (names, sorted) and
 `DefaultQOS`. A missing value means no limit. The messages are from sacctmgr 22.05.
 """
 
@@ -92,7 +92,7 @@ def parse_associations(text: str) -> dict[AssociationKey, AssociationValues]:
     for line in text.splitlines():
         fields = line.split("|")
         if len(fields) != width:
-            raise BadOutput("sacctmgr's fields don't come out even")
+            raise BadOutput("sacctmgr printed an unexpected number of fields")
         account, user, partition, *values = fields
         associations[account, user, partition] = _to_association_values(*values)
     return associations
@@ -179,13 +179,13 @@ def parse_default_accounts(text: str) -> dict[str, str]:
 def parse_job_times(text: str) -> list[JobTime]:
     """Parse `sacct -nP -X --duplicates --format=JOB_FIELDS`, run in UTC; omit unstarted jobs.
 
-    Of a job's TRES only the GPUs are read, so that another one's odd value spoils nothing.
+    Of a job's TRES only the GPUs are read, so that an unexpected value of another breaks nothing.
     """
     width, times = JOB_FIELDS.count(",") + 1, []
     for line in text.splitlines():
         fields = line.split("|")
         if len(fields) != width:
-            raise BadOutput("sacct's fields don't come out even")
+            raise BadOutput("sacct printed an unexpected number of fields")
         number, user, account, start, end, tres, cpus = fields
         began = _parse_time(start)
         if began is not None and user:
@@ -240,7 +240,7 @@ def _parse_record_usage(record: str) -> InUse:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a name is safe in a sacctmgr line, split at blanks, commas and signs."""
+    """Return whether a name is safe in a line that sacctmgr splits at whitespace, commas and =."""
     return NAME.fullmatch(name) is not None
 
 

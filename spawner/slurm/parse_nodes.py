@@ -58,7 +58,8 @@ def _parse_pairs(line: str) -> Mapping[str, str]:
 def _split_reason(text: str) -> tuple[str, str]:
     """Split a reason into its words and Slurm's time, which follows the first of several lines.
 
-    The words are displayed to all users, so control and bidirectional characters are removed.
+    The words are displayed to all users, so control and bidirectional characters are replaced by
+    spaces.
     """
     stamps = [*_SINCE.finditer(text)]
     start, end = stamps[-1].span() if stamps else (0, 0)

@@ -50,7 +50,7 @@ def parse_usage(text: str, since: Mapping[int, datetime] | None = None) -> list[
     for line in text.splitlines():
         fields = line.split("|")
         if len(fields) != _WIDTH:
-            raise parse.BadOutput("sacct's fields don't come out even")
+            raise parse.BadOutput("sacct printed an unexpected number of fields")
         read = _parse_line(fields)
         if not read.step:
             owner = _find_owner(read, since or {})

@@ -1,9 +1,9 @@
 """Shared view of Slurm: one loop polls Slurm, and all other code reads the result.
 
-Independent of the number of sessions and users, Slurm receives at most 30 calls per minute at rest
-and 60 while a change is expected (`hurry`). A caller that cannot wait for the next poll calls
-`refresh()`: concurrent callers share one poll, and one that began before the call does not count
-for it.
+Independent of the number of sessions and users, polling makes at most 30 calls per minute at rest,
+and 60 while a change is expected (`hurry`); urgent calls are extra. A caller that cannot wait for
+the next poll calls `refresh()`: concurrent callers share one poll, and one that began before the
+call does not count for it.
 
 While Slurm is unreachable, or its answer is implausible, the last known state stays, and
 `stale_since` is set. The job tracker decides what an answer means for a job; its readers decide
@@ -75,7 +75,7 @@ class SlurmQueries(Protocol):
 
 
 UsernameLookup = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]
-"""Resolves uids to names, for users unknown to the cluster's hosts by now."""
+"""Resolves uids to names, for users that the cluster's hosts no longer know."""
 
 
 async def _find_no_usernames(_uids: Collection[int]) -> Mapping[int, str]:
@@ -91,11 +91,11 @@ class Watcher:
 
     `stale_since` is None while the last answer of Slurm is good, else the time of the last good one
     (before the first: of the start), and `trouble` is the reason. `took_s` is the duration of the
-    last good answer. `answers_since` is since when Slurm has answered without interruption; None
-    while it does not. `cluster_changed_at` is when nodes or partitions last changed. `reservations`
-    is None until Slurm has reported them, and `reservations_stale_since` is the time of the last
-    report if the latest attempt failed. `new_job` is how long a job whose id is unknown may take to
-    appear in Slurm.
+    last good answer. `answers_since` is the time from which Slurm has answered without
+    interruption; None while it does not. `cluster_changed_at` is when nodes or partitions last
+    changed. `reservations` is None until Slurm has reported them, and `reservations_stale_since` is
+    the time of the last report if the latest attempt failed. `new_job` is how long a job whose id
+    is unknown may take to appear in Slurm.
     """
 
     def __init__(
@@ -141,8 +141,8 @@ class Watcher:
         """Return a job of this user as last known: from squeue, or from accounting once it ended.
 
         If nothing is known of it (yet), return None and request a search of accounting; with the
-        job's id, and the time `since` which it can exist, that is fast and reliable. With the id, a
-        job is also found whose comment was changed; `submit_time` is the last known one. An
+        job's id, and the earliest time it can exist (`since`), that is fast and reliable. With the
+        id, a job whose comment was changed is found, too; `submit_time` is the last known one. An
         `external` job has no UUID in Slurm.
         """
         job = self._tracker.find((uuid, user), job_id, external)
@@ -153,7 +153,7 @@ class Watcher:
         return job
 
     def unknown_since(self, uuid: str, user: str) -> datetime | None:
-        """Return since when both squeue and accounting answer, and neither knows the job.
+        """Return the time from which squeue and accounting answer, and neither knows the job.
 
         Only then is a job lost; None while one of them was unreachable.
         """
@@ -181,8 +181,8 @@ class Watcher:
     def take_changed(self) -> set[JobRef]:
         """Return what changed in squeue since the last call, for a single reader.
 
-        These are (UUID, user) of portal jobs and Slurm's ids of external ones. Changes of jobs that
-        squeue no longer shows are not reported.
+        These are (UUID, user) of portal jobs and Slurm's ids of external ones. A job's
+        disappearance from squeue is reported; what accounting says about it later is not.
         """
         return self._tracker.take_changed()
 
@@ -203,7 +203,7 @@ class Watcher:
 
         May raise SlurmError.
         """
-        await self.wait_for_budget()
+        await self.wait_for_call_budget()
         return await self._slurm.usage(since)
 
     async def with_usernames(self, jobs: list[JobInfo]) -> list[JobInfo]:
@@ -222,11 +222,12 @@ class Watcher:
 
         May raise SlurmError.
         """
-        await self.wait_for_budget()
+        await self.wait_for_call_budget()
         return await self._slurm.accounting(since, until=until)
 
     def missing_since(self, uuid: str, user: str) -> datetime | None:
-        """Return since when Slurm answers and reports this job neither as live nor as ended.
+        """Return the time from which Slurm answers and reports this job neither as live nor as
+        ended.
 
         It may have been seen before. None while Slurm was unreachable. Not sufficient to call a job
         lost.
@@ -299,14 +300,14 @@ class Watcher:
     def _due_s(self) -> float:
         return self._polled_s + (self._pace.hurried_s if self._hurry else self._pace.rest_s)
 
-    async def wait_for_budget(self) -> None:
+    async def wait_for_call_budget(self) -> None:
         """Wait until the budget allows one more call, and count it."""
         budget, monotonic = self._budget, self._monotonic
         while left_s := budget.wait_s(self._per_minute(), monotonic()):  # noqa: ASYNC110
             await asyncio.sleep(left_s)  # only time can refill the budget
         budget.spend()
 
-    async def charge_budget(self) -> None:
+    async def charge_call_budget(self) -> None:
         """Count an urgent call without waiting, which delays the calls that can wait."""
         self._budget.spend()
 
@@ -316,7 +317,7 @@ class Watcher:
 
     async def _fetch_jobs(self) -> None:
         async with self._poll_lock:
-            await self.wait_for_budget()
+            await self.wait_for_call_budget()
             self._next_poll = None  # later callers need another poll
             began, began_s = self._now(), self._monotonic()
             try:
@@ -393,9 +394,9 @@ class Watcher:
             return set()
         ids = {job_id for key in keys if (job_id := lookups[key].job_id) is not None}
         try:
-            await self.wait_for_budget()
+            await self.wait_for_call_budget()
             min_job_age = await self._slurm.min_job_age()
-            await self.wait_for_budget()
+            await self.wait_for_call_budget()
             found = await self.with_usernames(await self._slurm.find(*ids))
         except SlurmError as error:
             log.warning("cannot read Slurm's jobs: %s %s", error.message, error.stderr[:300])
@@ -403,7 +404,7 @@ class Watcher:
         return self._tracker.select_forgotten(keys, min_job_age, found, self._now())
 
     async def _query_accounting(self, lookups: Mapping[PortalJobKey, MissingJob]) -> list[JobInfo]:
-        await self.wait_for_budget()
+        await self.wait_for_call_budget()
         since = min(missing.since for missing in lookups.values())
         if ids := {missing.job_id for missing in lookups.values() if missing.job_id is not None}:
             return await self._slurm.accounting(since, ids)
@@ -411,7 +412,7 @@ class Watcher:
         try:
             return await self._slurm.accounting(since, user=user)
         except Rejected:  # this host does not know the user any more
-            await self.wait_for_budget()
+            await self.wait_for_call_budget()
             return await self._slurm.accounting(since)
 
     async def _is_current(self) -> bool:
@@ -420,7 +421,7 @@ class Watcher:
         Call this before accounting, so that accounting's answer includes everything reported until
         then.
         """
-        await self.wait_for_budget()
+        await self.wait_for_call_budget()
         try:
             return await self._slurm.backlog() == 0
         except SlurmError as error:
@@ -434,10 +435,10 @@ class Watcher:
         while True:
             try:
                 if self._monotonic() - partitions_s >= self._pace.partitions_s:
-                    await self.wait_for_budget()
+                    await self.wait_for_call_budget()
                     partitions = await self._slurm.partitions()
                     partitions_s = self._monotonic()
-                await self.wait_for_budget()
+                await self.wait_for_call_budget()
                 self._set_cluster(ClusterInfo(await self._slurm.nodes(), partitions, self._now()))
             except SlurmError as error:
                 log.warning("cannot read nodes: %s %s", error.message, error.stderr[:300])
@@ -448,7 +449,7 @@ class Watcher:
         reported_at: datetime | None = None
         while True:
             try:
-                await self.wait_for_budget()
+                await self.wait_for_call_budget()
                 self.reservations = await self._slurm.reservations()
                 reported_at, self.reservations_stale_since = self._now(), None
             except SlurmError as error:

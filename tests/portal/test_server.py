@@ -27,7 +27,7 @@ from tests.servers.nginx import run_nginx
 from tests.servers.portal_process import in_slurm
 
 pytestmark = pytest.mark.anyio
-RESTARTS = 3
+RESTARTS = 2
 MORE = 20
 
 

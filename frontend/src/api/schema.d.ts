@@ -2084,7 +2084,8 @@ export interface paths {
         };
         /**
          * Count Jobs
-         * @description Return how many of the caller's jobs match a filter, in this state and in each other.
+         * @description Return how many of the caller's jobs match a filter, in the given state and in every
+         *     other.
          */
         get: operations["count_jobs"];
         put?: never;
@@ -2914,8 +2915,8 @@ export interface paths {
         };
         /**
          * Size Script
-         * @description Return suggestions for a free script of this name, compared with the request of the caller's
-         *     last one of that name.
+         * @description Return suggestions for a custom script of this name, compared with the request of the
+         *     caller's last one of that name.
          */
         get: operations["size_script"];
         put?: never;
@@ -3044,8 +3045,8 @@ export interface paths {
         put?: never;
         /**
          * Start Session
-         * @description Start a session. A request that can never run is refused with the field; otherwise it is
-         *     queued.
+         * @description Start a session. A request that can never run is refused, naming the invalid field;
+         *     otherwise it is queued.
          *
          *     With an Idempotency-Key, the same request returns the same session, however often it is sent; a
          *     different request under the same key is refused (409).
@@ -5466,8 +5467,8 @@ export interface components {
          * @description A group in a list.
          *
          *     `member_count` counts the users and groups that it lists directly, null if unknown.
-         *     `makes_admins`: its members administer the portal; `lets_in`: they may use it, as
-         *     administrators and viewers may, too; false if all users of the directory may.
+         *     `makes_admins`: its members administer the portal. `lets_in`: its members may use the portal
+         *     (also true for the admin and viewer groups); false for every group if all directory users may.
          */
         GroupRow: {
             /** Description */
@@ -5818,7 +5819,7 @@ export interface components {
          * JobDetail
          * @description A job with the fields that are too long for lists.
          *
-         *     `script` is what was submitted to Slurm, `source` what the user wrote (a free script); neither
+         *     `script` is what was submitted to Slurm, `source` what the user wrote (a custom script); neither
          *     is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
          *     to its TensorBoard. `executed_notebook`: the path of the copy that a notebook run as a job
          *     writes; the copy may not exist. `lost_job_ids`: Slurm's ids of earlier submissions that Slurm
@@ -5928,7 +5929,7 @@ export interface components {
         };
         /**
          * JobIn
-         * @description A job to submit: from a template, with its parameters, or a free script.
+         * @description A job to submit: from a template, with its parameters, or a custom script.
          */
         JobIn: {
             /** Environment */
@@ -8082,7 +8083,7 @@ export interface components {
          *     its event files, null until they have been read; a value that is no longer a number (NaN,
          *     infinite) is null. `reason` and `suggestion` explain a failure; logs are read for the first
          *     tasks that fail. `so_far`: the metrics may still change, because the task is running or has only
-         *     just ended; refreshed every 15 seconds while the job is requested.
+         *     just ended; refreshed at most every 15 seconds, while the job is requested.
          */
         TaskOut: {
             /** Exit Code */

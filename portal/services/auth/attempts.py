@@ -83,10 +83,10 @@ async def count_attempt(
 ) -> AsyncIterator[None]:
     """Count an attempt before it is made, so that concurrent attempts count too.
 
-    Success deletes the name's failures of this kind; that of a device's code only its own count,
-    because users can have codes of their own, which would permit further guesses at others'. If the
-    directory failed, the attempt is not counted. Raises TooManyAttempts if the limit of the name or
-    the address is exceeded.
+    Success deletes the name's failures of this kind; a correct device code deletes only its own
+    attempt: otherwise users could reset the counter with codes of their own and keep guessing
+    others'. If the directory failed, the attempt is not counted. Raises TooManyAttempts if the
+    limit of the name or the address is exceeded.
     """
     try:
         begun = await _count_attempt(database, settings, attempt)

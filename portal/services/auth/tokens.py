@@ -102,7 +102,8 @@ async def use(database: Database, settings: Settings, text: str) -> AccessToken:
     """Return the token with this text, its user loaded. Record its use, once a minute at most.
 
     Raises InvalidToken for a token that is unknown, revoked or expired, or whose owner is disabled
-    or in no admitted group, and EnrolmentRequired if the owner must first set up a second factor.
+    or in no admitted group, and SecondFactorRequired if the owner must first set up a second
+    factor.
     """
     if not is_well_formed(text):
         raise errors.InvalidToken
@@ -118,7 +119,7 @@ async def use(database: Database, settings: Settings, text: str) -> AccessToken:
         if not is_admitted(token.user):
             raise errors.InvalidToken(NOT_ADMITTED)
         if second_factor.is_required(token.user, settings) and not enrolled:
-            raise errors.EnrolmentRequired
+            raise errors.SecondFactorRequired
         if token.last_used_at is None or now - token.last_used_at >= TOUCH_EVERY:
             await _touch(db, token)
         return token

@@ -17,7 +17,9 @@ KEPT_VERSIONS = 30
 """Pages ask within a minute of a change; a page that slept for longer gets the whole map."""
 
 SIGNS = {"mine": "m", "others": "o", "unclear": "u", "free": "f", "out": "x"}
-"""One letter for each GPU, in the order in which the map draws them."""
+"""One letter for each GPU, in the order in which the map draws them. `unclear`: in use by an
+unknown user; `out`: unused, on a node that takes no jobs.
+"""
 
 
 class Hardware(NamedTuple):

@@ -182,7 +182,7 @@ async def compare(context: AppContext, user: User, ids: Sequence[str]) -> list[C
     """Return these jobs in this order, each once; jobs that are not on the user's list are left
     out.
 
-    Their logged values are read now, as their owner, with one request to the launcher.
+    Their logged values are read now, as their owner, with one request to the files program.
     """
     chosen = await load_listed(context, user, ids)
     logging = [job for job in chosen if job.logdir and job.started_at and job.array_size is None]

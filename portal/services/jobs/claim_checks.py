@@ -1,9 +1,9 @@
 """Checks whether a job's script began before Slurm itself ended the job. If not, the job is
 submitted again.
 
-A killed slurmctld forgets its last seconds. It takes a node that has not got a job's script yet for
-failed, and gives the ids of forgotten jobs to later ones, which it cancels when a node reports the
-end of the forgotten job. The claim in the job's folder shows whether the script began.
+A killed slurmctld forgets its last seconds. It treats a node that has not yet received the job's
+script as failed, and gives the ids of forgotten jobs to later ones, which it cancels when a node
+reports the end of the forgotten job. The claim in the job's folder shows whether the script began.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from spawner.slurm.model import JobInfo, Outcome
 log = structlog.get_logger(__name__)
 
 PATIENCE = timedelta(minutes=10)
-"""For a home that can't be read; then the job has ended as Slurm reports."""
+"""How long to retry while a home can't be read; after that, Slurm's outcome is recorded."""
 AFTER_START = timedelta(minutes=10)
-"""A job that is cancelled as root later after a start of slurmctld is cancelled by an
-administrator.
+"""slurmctld cancels, as root, only within this time of its start; a later cancel by root is an
+administrator's (the caller has checked for root).
 """
 START_SLACK = timedelta(minutes=1)  # slurmctld may be killed again before its cancel is known
-START_READ_FOR = timedelta(seconds=10)
+START_CACHED_FOR = timedelta(seconds=10)
 
 
 class ClaimChecks:
@@ -58,7 +58,7 @@ class ClaimChecks:
 
     async def _was_lost(self, job: BatchJob, end: JobInfo, now: datetime) -> bool:
         """Return whether Slurm ended a job by itself, before its script began. Raises LauncherError
-        until `PATIENCE` is over; SlurmError.
+        until `PATIENCE` has passed, and SlurmError.
         """
         if job.user.disabled_at is not None:  # nothing runs as a disabled user
             return False
@@ -74,8 +74,8 @@ class ClaimChecks:
     async def _was_just_started(self, end: JobInfo, now: datetime) -> bool:
         """Return whether slurmctld was started shortly before a job's end."""
         async with self._lock:
-            if self._read_at is None or now - self._read_at > START_READ_FOR:
-                await self._context.watcher.wait_for_budget()
+            if self._read_at is None or now - self._read_at > START_CACHED_FOR:
+                await self._context.watcher.wait_for_call_budget()
                 self._started_at = await self._context.slurm.started_at()
                 self._read_at = now
         if self._started_at is None or end.end_time is None:

@@ -23,7 +23,7 @@ from portal.services.catalog.available import find_environment
 from portal.services.catalog.feasible import find_impossible
 from portal.services.catalog.resources import explicit_names
 from portal.services.jobs import prepare
-from portal.services.jobs.forecasts import FOR_CHOSEN
+from portal.services.jobs.forecasts import RESERVED_FOR_FORM
 from portal.services.jobs.prepare import PREVIEW
 from portal.services.limits import allowances
 from portal.services.slurm import launch
@@ -110,7 +110,7 @@ async def estimate_choices(
     for requested in choices:
         try:
             resources = await _complete(context, user, requested, template, environment)
-            starts.append(await _get_forecast(context, user, resources, FOR_CHOSEN))
+            starts.append(await _get_forecast(context, user, resources, RESERVED_FOR_FORM))
         except (SpawnerError, PortalError):
             starts.append(None)
     return starts
@@ -129,7 +129,9 @@ async def _complete(
     if environment and (chosen is None or chosen.environments):
         chosen_environment = find_environment(context, environment)
     resources = prepare.complete_resources(context, requested, chosen, chosen_environment)
-    resources, _ = await allowances.fit(context, user, resources, explicit_names(requested))
+    resources, _ = await allowances.adjust_and_check(
+        context, user, resources, explicit_names(requested)
+    )
     return resources
 
 

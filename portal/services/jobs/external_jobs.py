@@ -5,8 +5,8 @@ Each gets a row, so that it is in its owner's list with a log and a TensorBoard 
 Jobs in squeue are taken from the watcher's last result, a limited number each time. Jobs that
 started and ended while the portal was down are read from accounting, from the time of the last
 read; those without an end are in squeue, too, or slurmctld has forgotten them. The number of jobs
-per user is limited; Slurm's own tools show the rest. Of a disabled user all jobs in squeue are
-taken, because only jobs with a row are ended.
+per user is limited; Slurm's own tools show the rest. All of a disabled user's jobs in squeue are
+imported, because the portal can only end jobs that have a row.
 
 Slurm's comment of a job that the portal submitted carries the UUID of the job's row. Any user can
 write any comment, so a UUID in it does not make a job one of the portal's; the row does, which is
@@ -79,7 +79,8 @@ class ExternalJobImport:
         unknown_uuids = await self._find_unknown_uuids(new.values())
         watcher.mark_unknown_uuids(unknown_uuids)
         others = [info for info in new.values() if info.uuid is None]
-        # before the import, which skips the jobs of a user who logs in for the first time after it
+        # Loaded before the import: a user who first logs in after the import must not be in
+        # `users`, or their jobs would be marked as seen without being imported.
         users = await self._load_users({info.user for info in others})
         uncertain = await self._find_uncertain(others, now)
         certain = [info for info in others if _to_key(info) not in uncertain]

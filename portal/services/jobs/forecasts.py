@@ -12,7 +12,8 @@ PERIOD_S = 60.0
 PER_USER = 12  # requests to Slurm in a minute
 PER_MINUTE = 30
 ALL = ""
-FOR_CHOSEN = 5  # left for the form's present values and their alternatives
+RESERVED_FOR_FORM = 5
+"""Requests that estimates of choices must leave for the form's current values."""
 MAX_KEPT = 500
 
 

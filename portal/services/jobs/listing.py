@@ -60,7 +60,7 @@ class JobOrder(StrEnum):
 class JobSelection:
     """Selection of jobs.
 
-    `q` is searched in names and Slurm's IDs. `template` is a template's name; "" selects free
+    `q` is searched in names and Slurm's IDs. `template` is a template's name; "" selects custom
     scripts and external jobs. `since` and `until` bound the time of submission to the portal. Empty
     `outcomes` or `ids` means any.
     """

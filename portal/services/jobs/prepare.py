@@ -1,4 +1,4 @@
-"""Preparation of a job for submission: a template with its parameters, or a free script, is
+"""Preparation of a job for submission: a template with its parameters, or a custom script, is
 validated, completed with defaults and rendered. The same code serves the preview and the
 submission.
 
@@ -84,8 +84,8 @@ def check_template(context: AppContext, template: Template) -> tuple[bool, str |
 
 
 def _list_choices(context: AppContext, template: Template) -> list[Environment]:
-    """Return the environments that a user may choose for this template; empty if there is no
-    choice.
+    """Return the environments that a user may choose: all that have a kernel, if the template says
+    `environments: kernel`, else none.
     """
     if template.environments is None:
         return []
@@ -174,7 +174,7 @@ async def prepare(context: AppContext, user: User, request: JobRequest, uuid: st
         if problems:
             raise invalid_input([FieldError(name, text) for name, text in problems])
     resources = complete_resources(context, request.resources, chosen, environment)
-    resources, allowed = await allowances.fit(
+    resources, allowed = await allowances.adjust_and_check(
         context, user, resources, explicit_names(request.resources)
     )
     name = checked_name(request.name) or (chosen.name if chosen else "script")
@@ -182,7 +182,7 @@ async def prepare(context: AppContext, user: User, request: JobRequest, uuid: st
         home = (await context.launchers.info(user.username)).home
     except SpawnerError as error:
         raise launch.to_launch_error(error) from error
-    job_context = _to_job_place(context, user, home, uuid, environment, resources, name)
+    job_context = _to_job_context(context, user, home, uuid, environment, resources, name)
     rendered = _render(chosen, parameters, request.script, job_context, environment)
     return PreparedJob(
         name=name,
@@ -244,7 +244,7 @@ def checked_name(name: str | None) -> str | None:
     return name.strip()
 
 
-def _to_job_place(
+def _to_job_context(
     context: AppContext,
     user: User,
     home: str,

@@ -1,8 +1,8 @@
 """The last value of each scalar that jobs and arrays' tasks have logged, read as their owner.
 
 An ended job or task is read once, and its values are kept in its row. Running tasks are read while
-a user is viewing the array, and their values are kept in memory (scalar_cache.py). The launcher's
-read size is limited, and so is the number of folders per request.
+a user is viewing the array, and their values are kept in memory (scalar_cache.py). The files
+program limits how much it reads, and the number of folders per request is limited.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 FOLDERS = 32
 STORED_TAGS = 8
 LIVE = (JobState.RUNNING, JobState.SUSPENDED, JobState.STOPPING)
-# per read: other calls of the launcher (logs, submissions) wait for at most one such read
+# per read: the user's other file requests wait for at most one such read
 LIVE_FOLDERS = 8
 LIVE_TIMEOUT_S = 2.0
 

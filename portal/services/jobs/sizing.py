@@ -1,7 +1,8 @@
 """Sizing of a job that is being composed, from its owner's last similar jobs.
 
-Similar are jobs of the same template in the same environment, or free scripts of the same name,
-with as many nodes and GPUs. Only the owner's own jobs are used.
+Similar are jobs of the same template in the same environment, or custom scripts (without a
+template) of the same name, with the same number of nodes and GPUs. Only the owner's own jobs are
+used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ USABLE_OUTCOMES = (Outcome.COMPLETED, Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT)
 
 @dataclass(frozen=True)
 class SimilarJobs:
-    """A kind of similar jobs: jobs of a template, or, if that is None, the scripts called
+    """A kind of similar jobs: jobs of a template, or, if that is None, the custom scripts called
     `name`.
     """
 
@@ -51,8 +52,8 @@ async def size_template(
 async def size_script(
     context: AppContext, user: User, name: str, environment: str | None = None
 ) -> Sizing:
-    """Return the sizing for a free script of this name, compared with the request of the last such
-    script.
+    """Return the sizing for a custom script of this name, compared with the request of the last
+    such script.
     """
     return await _compute_sizing(context, user, SimilarJobs(None, environment, name.strip()), None)
 

@@ -28,7 +28,7 @@ from spawner.ssh.host_key import render_public_key
 log = structlog.get_logger(__name__)
 
 NO_TASKS = "SSH can't reach the tasks of an array."
-STARTING = "SSH starts in this job. Connect again in some seconds."
+STARTING = "SSH is starting in this job. Connect again in a few seconds."
 LOG_S = 5.0
 LOG_LINES, LOG_CHARS = 5, 400
 NOT_STARTED = "SSH could not start in this job in time. Connect again in a minute."

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 FRESH_S = 60.0
-"""A program that has not reported for this time is taken for gone."""
+"""A program that has not reported for this time is considered gone."""
 START_S = 20.0
 """Time that a connection waits for a program's first report; nginx waits for 30 s."""
 GIVEN_UP_S = 60.0
@@ -107,7 +107,7 @@ class JobSshPrograms:
         return None if found is None else found[0]
 
     async def start(self, batch_job_id: str, run_id: str, begin: BeginRun) -> None:
-        """Start the program, unless a start has not had its time yet. Raises the errors of `begin`.
+        """Start the program, unless a start is already in progress. Raises the errors of `begin`.
 
         Concurrent calls share one start, which outlives the request that began it.
         """

@@ -74,7 +74,9 @@ class AccountingCache:
         try:
             async with self._refresh_lock:
                 await self._query(
-                    self._watcher.wait_for_budget if patient else self._watcher.charge_budget
+                    self._watcher.wait_for_call_budget
+                    if patient
+                    else self._watcher.charge_call_budget
                 )
         except SlurmError as error:
             self.trouble = error.message
@@ -130,7 +132,7 @@ class AccountingCache:
             if at is None or now - at > age:
                 self._in_use_at = now
                 try:
-                    await self._watcher.charge_budget()
+                    await self._watcher.charge_call_budget()
                     self._in_use = await self.accounting.in_use()
                 except SlurmError as error:
                     self._in_use = None

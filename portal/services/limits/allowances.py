@@ -46,7 +46,7 @@ async def load_allowance(context: AppContext, username: str) -> Allowance:
     )
 
 
-async def fit(
+async def adjust_and_check(
     context: AppContext, user: User, requested: Resources, explicit: Iterable[str]
 ) -> tuple[Resources, Allowance]:
     """Adjust resources to the user's limits. `explicit` are the fields that the user set.

@@ -113,7 +113,7 @@ async def _read_span(
     context: AppContext, start: datetime, end: datetime, now: datetime
 ) -> dict[Key, UsageSum]:
     """Return the usage between these times, of a day in parts if its answer is too large."""
-    await context.watcher.wait_for_budget()
+    await context.watcher.wait_for_call_budget()
     try:
         jobs = await context.accounting.accounting.job_times(start, end)
     except QueryTooLarge:

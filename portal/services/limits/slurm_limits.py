@@ -77,7 +77,7 @@ class SlurmLimits:
         self._round = asyncio.Lock()
         self._waiting: list[asyncio.Future[None]] = []
         self.block_unless_leader: Callable[[], Awaitable[None]] | None = None
-        """As in AppContext; None has no standby."""
+        """As in AppContext; None if there is no standby portal."""
         self.loop = BackgroundLoop("limits", self._step, ROUND_S, (LIMITS,))
 
     async def _step(self) -> timedelta | None:

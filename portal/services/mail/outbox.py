@@ -38,7 +38,7 @@ class Event:
     key: str
 
 
-async def note(database: Database, now: datetime) -> int:
+async def enqueue(database: Database, now: datetime) -> int:
     """Insert rows for the e-mails that are due. Return the number of new rows."""
     since = await _load_start(database, now)
     new = 0
@@ -165,7 +165,7 @@ def kind_of(key: str) -> MailKind | None:
 
 
 def is_current(job: Job, kind: MailKind, key: str, now: datetime) -> bool:
-    """Return whether a noted event is still current and worth sending."""
+    """Return whether a queued event is still current and worth sending."""
     if job.removed_at is not None:
         return False
     match kind:

@@ -1,4 +1,4 @@
-"""Mail loop: sends what outbox.py noted, retrying until the mail server has accepted it.
+"""Mail loop: sends what outbox.py queued, retrying until the mail server has accepted it.
 
 All events of one user within a minute go into one e-mail. Rows are claimed before the e-mail is
 sent, so that only one of several portal processes sends it. It is sent twice only if a process dies
@@ -57,12 +57,12 @@ class MailSender:
     smtp: Smtp
 
     async def step(self) -> timedelta | None:
-        """Note due e-mails and send them."""
+        """Queue due e-mails and send them."""
         return None if await self.round(utcnow()) else RETRY_DELAY
 
     async def round(self, now: datetime) -> bool:
         """Run one round. Return False if the mail server could not be used."""
-        await outbox.note(self.context.db, now)
+        await outbox.enqueue(self.context.db, now)
         for user_id in await self._list_due_users(now):
             try:
                 await self._send_to(user_id, now)

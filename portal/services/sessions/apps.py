@@ -1,4 +1,5 @@
-"""Apps inside a running session: asked of the session's server, which runs them.
+"""Apps (web programs such as VS Code that the catalog offers) inside a running session; the
+session's server lists, starts and stops them.
 
 Nothing but the audit event of each change is stored here. What the server answers is the user's
 own, so only the owner may see it, and it decides nothing but whether a change is recorded.
@@ -27,8 +28,8 @@ LIST_TIMEOUT_S = 5.0
 CHANGE_TIMEOUT_S = 30.0
 """Longer than an app may take to end."""
 NO_ANSWER = (
-    "The session's server doesn't answer about apps. Try again, or start a new session: one that "
-    "was started before an upgrade of the portal has none."
+    "The session's server doesn't answer about apps. Try again, or start a new session: sessions "
+    "started before the portal was upgraded don't support apps."
 )
 ACTIONS = {
     "PUT": audit.Action.APP_START,

@@ -136,7 +136,8 @@ _NO_SECOND_FACTOR_NEEDED = [
 
 def build_login_query(*columns: Any, content: bool = False) -> Select[Any]:
     """Build the query for the login that a cookie's token opens, plus `columns` of tables that the
-    caller joins. `content`: the cookie is one of a content host, which is valid at that host only.
+    caller joins. `content`: the cookie is one of a content host (web/content_host.py), which is
+    valid at that host only.
 
     The rule is the one of web_sessions.resume_at, in SQL; tests compare the two. The parameters
     come from `login_parameters`. Build the query once: building it costs more than running it.
@@ -218,7 +219,8 @@ async def load_gate_row(
     database: Database, settings: Settings, token: str, server: str, host: str | None = None
 ) -> tuple[GateLogin | None, LiveSession | None]:
     """Return the login of this cookie and that user's live session of this name, with one indexed
-    query. `host` is the content host that received the cookie; None is the portal's own host.
+    query. `host` is the content host (web/content_host.py) that received the cookie; None is the
+    portal's own host.
     """
     parameters = {**login_parameters(settings, token, host), "server": server}
     query = GATE_QUERY if host is None else CONTENT_GATE_QUERY

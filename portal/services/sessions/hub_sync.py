@@ -28,7 +28,7 @@ async def adopt(context: AppContext, session: Session) -> None:
     """Have the hub adopt the session as its named server. Raises HubError.
 
     The hub is asked to start the named server, but starts no process: its spawner hands the
-    server's environment to the portal (`servers.adopt`), for the node program that waits already.
+    server's environment to the portal (`servers.start`), for the node program that waits already.
     """
     username, name = session.user.username, session.name
     async with _get_server_lock(session):

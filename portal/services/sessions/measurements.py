@@ -16,17 +16,17 @@ from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import Session, SessionMeasurements
 
-AT_REST = timedelta(seconds=30)
-WATCHED = timedelta(seconds=10)
-STILL_LOOKING = timedelta(seconds=60)
+REPORT_EVERY = timedelta(seconds=30)
+REPORT_EVERY_VIEWED = timedelta(seconds=10)
+VIEWED_WITHIN = timedelta(seconds=60)
 LEAST = timedelta(seconds=5)
 """Reports that arrive sooner than this after the last one are not saved."""
 KEPT = timedelta(days=30)
 TIDY_S = 6 * 3600.0
-MAX_LOOKED_AT = 5000
+MAX_VIEWED = 5000
 SILENT = timedelta(minutes=5)
 """A session whose node program has not reported for this long is not shown as idle."""
-SAME_REST = timedelta(minutes=1)
+SAME_IDLE_PERIOD = timedelta(minutes=1)  # largest difference between two computed starts of one
 
 
 async def save_report(
@@ -52,8 +52,9 @@ async def save_report(
             idle_since = before
     if idle_since != before:
         context.notifier.notify(session.user_id)
-    looked = context.usage_requested_at.get(session.id)
-    return WATCHED if looked and now - looked < STILL_LOOKING else AT_REST
+    viewed_at = context.usage_requested_at.get(session.id)
+    is_viewed = viewed_at is not None and now - viewed_at < VIEWED_WITHIN
+    return REPORT_EVERY_VIEWED if is_viewed else REPORT_EVERY
 
 
 def idle_warning_since(
@@ -64,11 +65,11 @@ def idle_warning_since(
     Node programs report idleness repeatedly, as an age: for the same idle period the start that was
     computed first, `before`, is kept.
     """
-    rest = None if idle_s is None else timedelta(seconds=idle_s)
-    if rest is None or warn_minutes == 0 or rest < timedelta(minutes=warn_minutes):
+    idle = None if idle_s is None else timedelta(seconds=idle_s)
+    if idle is None or warn_minutes == 0 or idle < timedelta(minutes=warn_minutes):
         return None
-    since = now - rest
-    return before if before is not None and abs(since - before) < SAME_REST else since
+    since = now - idle
+    return before if before is not None and abs(since - before) < SAME_IDLE_PERIOD else since
 
 
 async def idle_since(context: AppContext, sessions: list[str]) -> dict[str, datetime]:
@@ -88,8 +89,8 @@ async def idle_since(context: AppContext, sessions: list[str]) -> dict[str, date
 
 
 async def load_reports(context: AppContext, sessions: list[str]) -> dict[str, SessionMeasurements]:
-    """Return the last reports of these sessions, by session ID; their nodes report no more often
-    because of it.
+    """Return the last reports of these sessions, by session ID; this doesn't count as viewing, so
+    reports don't become more frequent.
     """
     query = select(SessionMeasurements).where(SessionMeasurements.session_id.in_(sessions))
     async with context.db.session() as db:
@@ -100,15 +101,15 @@ async def load_measurements(context: AppContext, session: Session) -> SessionMea
     """Return the last report, None if there is none; record that a user is viewing it."""
     now = utcnow()
     context.usage_requested_at[session.id] = now
-    if len(context.usage_requested_at) > MAX_LOOKED_AT:
+    if len(context.usage_requested_at) > MAX_VIEWED:
         _forget_views(context, now)
     async with context.db.session() as db:
         return await db.get(SessionMeasurements, session.id)
 
 
 def _forget_views(context: AppContext, now: datetime) -> None:
-    old = [key for key, at in context.usage_requested_at.items() if now - at > STILL_LOOKING]
-    for key in old or list(context.usage_requested_at)[: MAX_LOOKED_AT // 2]:
+    old = [key for key, at in context.usage_requested_at.items() if now - at > VIEWED_WITHIN]
+    for key in old or list(context.usage_requested_at)[: MAX_VIEWED // 2]:
         del context.usage_requested_at[key]
 
 

@@ -93,7 +93,9 @@ async def _prepare(
         starters.check(context, chosen.name, starter)
     resources = complete(requested, None, chosen, context.settings, context.watcher.cluster)
     check_gpus(resources, chosen)
-    resources, allowed = await allowances.fit(context, user, resources, explicit_names(requested))
+    resources, allowed = await allowances.adjust_and_check(
+        context, user, resources, explicit_names(requested)
+    )
     home = await _find_home(context, user)
     opens = await starters.copy_starter(context, user, chosen.name, starter) if starter else None
     return PreparedSession(new_id(), chosen.name, resources, allowed, home, opens)

@@ -66,7 +66,7 @@ async def admit(
 ) -> SshAdmission:
     """Decide about one connection with this access token and the client's public key.
 
-    Raises Forbidden, InvalidToken, EnrolmentRequired, InsufficientScope, InvalidInput.
+    Raises Forbidden, InvalidToken, SecondFactorRequired, InsufficientScope, InvalidInput.
     """
     caller = await authenticate(context, token)
     username = caller.user.username
@@ -84,7 +84,7 @@ async def admit(
 async def authenticate(context: AppContext, token: str) -> AccessToken:
     """Return the access token if it admits SSH connections.
 
-    Raises Forbidden, InvalidToken, EnrolmentRequired, InsufficientScope.
+    Raises Forbidden, InvalidToken, SecondFactorRequired, InsufficientScope.
     """
     check_enabled(context)
     caller = await tokens.use(context.db, context.settings, token)

@@ -2,7 +2,7 @@
 
 squeue has no exit codes and drops ended jobs; accounting has both, slightly later. Rows that are
 waiting for it have `usage_due`; many are requested with one command. A job is requested again until
-its record is complete, at growing intervals, and for a day at most.
+its record is complete, at growing intervals, for at most a day while accounting answers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

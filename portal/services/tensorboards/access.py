@@ -104,7 +104,8 @@ async def load_access(
     """Return the login of this cookie, and the TensorBoard of this ID if that user may view it now.
 
     Membership in the group that grants access is refreshed from the directory every few minutes.
-    `host` is the content host that received the cookie; None is the portal's own host.
+    `host` is the content host (web/content_host.py) that received the cookie; None is the portal's
+    own host.
     """
     parameters = {**login_parameters(context.settings, token, host), "board_id": board_id}
     query = _LOOKUP if host is None else _CONTENT_LOOKUP

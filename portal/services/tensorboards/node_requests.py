@@ -83,8 +83,8 @@ def check_wanted(board: Tensorboard) -> None:
 
 async def clear_address(context: AppContext, board: Tensorboard) -> None:
     """Record that the program ends, and clear its address: it holds its port until this request is
-    answered, and no browser must be sent there afterwards. The fate of the run follows from the end
-    of its allocation or from its silence.
+    answered, and no browser must be sent there afterwards. The reconcile loop ends the run once its
+    allocation has ended or its heartbeats stop.
     """
 
     def modify(row: Tensorboard) -> None:

@@ -210,7 +210,8 @@ def _mark_stopping(job: TensorboardJob) -> None:
 
 def host_job_ended(board: Tensorboard, host_job: Job) -> bool:
     """Return whether the allocation that this run lives in has ended; `host_job` is the job that
-    has it.
+    has it. Not for a job of its own that ended before TensorBoard started: the reconciler's
+    `_check_start` handles that.
     """
     if board.own_job_id is None:
         return host_job.state in NO_ALLOCATION

@@ -1,4 +1,5 @@
-"""Import of users from a file, in the background: validated whole, then created one by one.
+"""Import of users from a file, in the background: validated as a whole, then created a few at a
+time.
 
 An import lives in memory only, because it holds the one-time passwords, which are handed over once
 and stored nowhere. If the portal is killed during an import it is lost; importing the same file
@@ -45,11 +46,11 @@ async def start(
 ) -> UserImport:
     """Start an import, and wait up to `wait_s` for its end.
 
-    Raises InvalidInput if this is not such a file, DirectoryReadOnly, and Conflict while another
-    import of this administrator is running.
+    Raises InvalidInput if the text is not a valid user CSV file, DirectoryReadOnly, and Conflict
+    while another import of this administrator is running.
     """
-    able = await context.directory.capabilities()
-    if why := able.missing.get(Ability.CREATE):
+    capabilities = await context.directory.capabilities()
+    if why := capabilities.missing.get(Ability.CREATE):
         raise DirectoryReadOnly(why)
     context.user_imports.check_idle(by)
     lines = csv_file.read(text, get_defaults(context.settings))
@@ -96,7 +97,7 @@ async def run(context: AppContext, user_import: UserImport, lines: list[CsvLine]
     checked = await asyncio.to_thread(
         csv_file.check, lines, problems, known, settings.ldap_primary_gid
     )
-    able = list[tuple[CsvLine, NewUser]]()
+    creatable = list[tuple[CsvLine, NewUser]]()
     for line in checked:
         if line.findings or line.user is None:
             _note(context, user_import, line, ImportResult.ERROR, *line.findings)
@@ -105,8 +106,8 @@ async def run(context: AppContext, user_import: UserImport, lines: list[CsvLine]
         elif user_import.dry_run:
             _note(context, user_import, line, ImportResult.WOULD_CREATE)
         else:
-            able.append((line, line.user))
-    await _create_all(context, user_import, able)
+            creatable.append((line, line.user))
+    await _create_all(context, user_import, creatable)
     if not user_import.dry_run:
         await _record(context, user_import)
     user_import.finish(UserImportState.DONE)
@@ -129,10 +130,10 @@ async def load_existing_accounts(context: AppContext) -> ExistingAccounts:
 
 
 async def _create_all(
-    context: AppContext, user_import: UserImport, able: list[tuple[CsvLine, NewUser]]
+    context: AppContext, user_import: UserImport, creatable: list[tuple[CsvLine, NewUser]]
 ) -> None:
     """Create users, several at a time. Once the directory does not answer, the rest is skipped."""
-    waiting, down = iter(able), asyncio.Event()
+    waiting, down = iter(creatable), asyncio.Event()
 
     def refuse(line: CsvLine, why: str) -> None:
         _note(context, user_import, line, ImportResult.ERROR, csv_file.ImportProblem("", why))

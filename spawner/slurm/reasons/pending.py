@@ -65,7 +65,7 @@ WAITING_REASONS: dict[str, TextAndSuggestion] = {
     ),
     "InvalidAccount": ("Its account is no longer valid.", "Choose another account."),
     "InvalidQOS": ("Its QOS is no longer valid.", "Choose another QOS."),
-    "Licenses": ("Waiting for a free software license.", None),
+    "Licenses": ("Waiting for a software license to become available.", None),
     "BadConstraints": (
         "No node has the requested resources.",
         "Cancel it and request other resources.",
@@ -113,10 +113,11 @@ _RESOURCES = (  # Matched in this order against the start of the name's remainin
     (re.compile(r"Node", re.I), "nodes"),
     (re.compile(r"Submit", re.I), "waiting and running jobs"),
     (re.compile(r"Job", re.I), "running jobs"),
-    (re.compile(r"License", re.I), "licences"),
+    (re.compile(r"License", re.I), "licenses"),
     (re.compile(r"Billing", re.I), "billing units"),
     (re.compile(r"BB", re.I), "burst buffer space"),
 )
+_UNCOUNTABLE = {"time", "computing time", "memory", "burst buffer space"}
 
 
 @dataclass(frozen=True)
@@ -181,14 +182,16 @@ def explain_limit(code: str) -> Explanation | None:
     resource = next((words for name, words in _RESOURCES if name.match(match["resource"])), None)
     if resource is None:
         return None
-    per, more = match["per"], "less" if match["bound"] == "Min" else "more"
-    if per in {"PerJob", "PerNode"} or more == "less":
+    per, is_minimum = match["per"], match["bound"] == "Min"
+    less = "less" if resource in _UNCOUNTABLE else "fewer"
+    if per in {"PerJob", "PerNode"} or is_minimum:
         unit = "node" if per == "PerNode" else "job"
-        must = "may have" if more == "more" else "must request"
-        text = f"It requests {more} {resource} than one {unit} {must} here."
-        return Explanation(match[0], text, f"Ask for {'less' if more == 'more' else 'more'}.")
+        difference, must = (less, "must request") if is_minimum else ("more", "may have")
+        text = f"It requests {difference} {resource} than one {unit} {must} here."
+        return Explanation(match[0], text, f"Ask for {'more' if is_minimum else less}.")
     text = f"This would exceed {_describe_owner(match)} on {resource}."
-    return Explanation(match[0], text, "Wait until some is free, or request less.")
+    free = "is" if less == "less" else "are"
+    return Explanation(match[0], text, f"Wait until some {free} free, or request {less}.")
 
 
 def _describe_owner(match: re.Match[str]) -> str:

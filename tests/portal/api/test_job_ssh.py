@@ -229,7 +229,10 @@ def test_a_program_that_starts_slowly_is_waited_for(
     _, token = real.add_token("alice", "ssh")
     programs.behave = lambda _job: None
     assert gate(real, token).status == 403
-    assert reason(real, token) == (409, "SSH starts in this job. Connect again in some seconds.")
+    assert reason(real, token) == (
+        409,
+        "SSH is starting in this job. Connect again in a few seconds.",
+    )
     assert gate(real, token).status == 403
     programs.listen(job)
     assert gate(real, token).status == 204
@@ -287,7 +290,7 @@ def test_a_program_that_does_not_report_shows_the_end_of_its_log(
     programs.behave = crash
     assert gate(real, token).status == 403
     status, detail = reason(real, token)
-    shown = "SSH starts in this job. Connect again in some seconds. Its log ends with: x"
+    shown = "SSH is starting in this job. Connect again in a few seconds. Its log ends with: x"
     assert (status, detail.startswith(shown)) == (409, True)
     assert detail.endswith(" / Import[31mError: no tornado")
     assert len(detail) < 600

@@ -88,7 +88,7 @@ def test_admin_routes_ask_for_an_admin_and_changes_for_a_fresh_password(
         return
     asked = set(calls(route.dependant))
     if methods(route) - {"GET", "HEAD"}:
-        assert {admin, dependencies.fresh_admin} <= asked
+        assert {admin, dependencies.recent_password_admin} <= asked
     else:
         assert dependencies.reader in asked
 

@@ -6,7 +6,6 @@ A new migration needs no change here, unless it renames or rewrites something.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -43,6 +42,11 @@ SEARCH = {
     "sqlite": "SELECT rowid FROM audit_search WHERE audit_search MATCH 'words:token AND words:ci'",
     "postgresql": "SELECT id FROM audit_events WHERE words @@ to_tsquery('simple', 'token & ci')",
 }
+
+
+def _copy_rows(rows: Rows) -> Rows:
+    """Return a copy whose rows can be changed; deepcopy would take a third of the test's time."""
+    return {name: {key: dict(row) for key, row in table.items()} for name, table in rows.items()}
 
 
 def _set(rows: Rows, table: str, **values: Any) -> None:
@@ -101,7 +105,7 @@ DOWN: dict[str, Callable[[Rows], None]] = {
 
 def expect(rows: Rows, revision: str, *, up: bool) -> Rows:
     """Return the rows as they have to be after a step from or to this revision."""
-    expected = deepcopy(rows)
+    expected = _copy_rows(rows)
     change = (UP if up else DOWN).get(revision)
     if change is not None:
         change(expected)

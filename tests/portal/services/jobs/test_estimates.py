@@ -229,7 +229,7 @@ async def test_several_choices_are_estimated_in_one_request(job_portal: JobPorta
 
 async def test_choices_beyond_the_rate_limit_are_unknown(job_portal: JobPortal) -> None:
     job_portal.launchers.starts = {("gpu", 1): NOW}
-    for _ in range(forecasts.PER_USER - forecasts.FOR_CHOSEN):
+    for _ in range(forecasts.PER_USER - forecasts.RESERVED_FOR_FORM):
         job_portal.context.forecasts.count("alice")
     answer = await job_portal.ask("POST", "/estimates/choices", {"choices": [BIG]})
     assert answer.body["items"] == [{"start_at": None, "seconds": None}]

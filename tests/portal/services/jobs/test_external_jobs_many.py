@@ -165,7 +165,7 @@ async def test_history_too_large_for_one_answer_is_read_in_parts(
         return [job for job in ended.values() if since <= (job.submit_time or now) <= until]
 
     monkeypatch.setattr(harness.slurm, "accounting", accounting)
-    monkeypatch.setattr(harness.watcher, "wait_for_budget", pass_always)
+    monkeypatch.setattr(harness.watcher, "wait_for_call_budget", pass_always)
     importer = ExternalJobImport(harness.context)
     await importer.import_history(now)
     async with harness.db.session() as db:
@@ -306,7 +306,7 @@ async def test_history_that_is_not_answered_is_read_in_shorter_parts_later(
         return []
 
     monkeypatch.setattr(harness.slurm, "accounting", accounting)
-    monkeypatch.setattr(harness.watcher, "wait_for_budget", pass_always)
+    monkeypatch.setattr(harness.watcher, "wait_for_call_budget", pass_always)
     importer, now = ExternalJobImport(harness.context), utcnow()
     for _ in range(3):
         await importer.import_history(now)

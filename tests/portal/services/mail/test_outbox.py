@@ -139,15 +139,15 @@ async def test_many_rows_are_looked_at_a_page_at_a_time(
     await mail_portal.wants()
     for number in range(10):
         await mail_portal.add(**ended(name=f"j{number}"))
-    assert await outbox.note(mail_portal.portal.context.db, mail_portal.now) == 10
-    assert await outbox.note(mail_portal.portal.context.db, mail_portal.now) == 0
+    assert await outbox.enqueue(mail_portal.portal.context.db, mail_portal.now) == 10
+    assert await outbox.enqueue(mail_portal.portal.context.db, mail_portal.now) == 0
 
 
 async def test_two_portals_on_one_database_send_one_email(mail_portal: MailPortal) -> None:
     now = mail_portal.now
     await mail_portal.wants()
     await mail_portal.add(**ended())
-    await outbox.note(mail_portal.portal.context.db, now)
+    await outbox.enqueue(mail_portal.portal.context.db, now)
     user = mail_portal.users["alice"]
     claims = [await sender._claim_due(mail_portal.portal.context.db, user, now) for _ in range(2)]
     assert [len(claim) for claim in claims] == [1, 0]

@@ -105,7 +105,7 @@ async def test_usage_is_reported_more_often_while_viewed(session: Extending) -> 
     await shown(session)
     assert (await session.node("POST", "use", REPORT)).body == {"again_s": 10.0}
     session.job_portal.context.usage_requested_at[session.session_id] = (
-        utcnow() - measurements.STILL_LOOKING
+        utcnow() - measurements.VIEWED_WITHIN
     )
     assert (await session.node("POST", "use", REPORT)).body == {"again_s": 30.0}
 
@@ -202,9 +202,9 @@ async def test_who_looked_is_remembered_for_so_many_only(session: Extending) -> 
     context = session.job_portal.context
     async with context.db.session() as db:
         row = await db.get_one(Session, session.session_id)
-    long_ago = utcnow() - measurements.STILL_LOOKING * 2
+    long_ago = utcnow() - measurements.VIEWED_WITHIN * 2
     context.usage_requested_at.update(
-        dict.fromkeys(map(str, range(measurements.MAX_LOOKED_AT)), long_ago)
+        dict.fromkeys(map(str, range(measurements.MAX_VIEWED)), long_ago)
     )
     await measurements.load_measurements(context, row)
     assert set(context.usage_requested_at) == {row.id}
