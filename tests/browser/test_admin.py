@@ -110,7 +110,7 @@ def limit_to_one_gpu(portal: Live, admin: Page, newcomer: Page) -> None:
     ).click()
     admin.get_by_label("GPUs at once", exact=True).fill("1")
     admin.get_by_role("button", name="Save", exact=True).click()
-    expect(admin.get_by_text("Saved. It counts from now on.")).to_be_visible()
+    expect(admin.get_by_text("Saved. It takes effect immediately.")).to_be_visible()
     newcomer.goto(f"{portal.base_url}/account/limits")
     expect(newcomer.get_by_text(re.compile(r"of 1( GPU)?$")).first).to_be_visible()
 

@@ -1,7 +1,7 @@
 /**
  * Keeps escapes like \u202e in the values of messages. Lingui decodes them in the finished text, for
  * catalogs of other tools. A file or job named like that, or shown like that because its real
- * characters would turn the text around (features/files/paths.ts), must stay as it is.
+ * characters would reverse the text direction (lib/escapeInvisible.ts), must stay as it is.
  */
 import type { I18n, MessageDescriptor } from '@lingui/core';
 

@@ -11,7 +11,7 @@ import { ESCAPES, lastOverwrite } from './terminal';
 export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey';
 export type TextAttribute = 'bold' | 'dim' | 'italic' | 'underline' | 'strike';
 
-/** The active styles; frozen and shared, so that equal pieces can be compared quickly. */
+/** The active styles; shared and never mutated, so that pieces can be compared by identity. */
 export interface Style {
   readonly front: Color | null;
   readonly back: Color | null;
@@ -144,7 +144,7 @@ function afterEscape(style: Style, sequence: string): Style {
   return now;
 }
 
-// Control characters except tab; line ends and carriage returns were already handled.
+// Control characters except tab; line endings and carriage returns were already handled.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 

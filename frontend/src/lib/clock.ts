@@ -1,7 +1,7 @@
 /** The server's clock: corrects the browser's clock if it differs noticeably. Pure but for its one
  * offset. */
 
-/** `Date` headers have whole seconds and travel time, so small differences mean nothing. */
+/** `Date` headers are in whole seconds and arrive with a delay, so small differences mean nothing. */
 const TOLERANCE_MS = 3000;
 
 export class Clock {

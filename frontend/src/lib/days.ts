@@ -38,7 +38,8 @@ export function firstWeekday(locale: string): number {
   return (info?.firstDay ?? 1) % 7;
 }
 
-/** Return the weeks that a month's calendar shows, of which the first and last have other days too. */
+/** Return the weeks that a month's calendar shows; the first and last may include days of the adjacent
+ * months. */
 export function weeksOf(day: string, firstDay: number): string[][] {
   const first = `${day.slice(0, 8)}01`;
   const before = (new Date(utcOf(first)).getUTCDay() - firstDay + 7) % 7;

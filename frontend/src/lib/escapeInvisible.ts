@@ -8,20 +8,20 @@ const BYTE_LAST = 0xefff;
  * escaped. */
 export function escapeInvisible(name: string): string {
   let text = '';
-  for (const sign of name) {
-    const code = sign.codePointAt(0) ?? 0;
+  for (const char of name) {
+    const code = char.codePointAt(0) ?? 0;
     if (code >= BYTE_FIRST && code <= BYTE_LAST) text += `\\x${(code & 0xff).toString(16)}`;
-    else if (sign === '\n') text += '\\n';
-    else if (sign === '\t') text += '\\t';
-    else if (isShapeless(code)) text += `\\u${code.toString(16).padStart(4, '0')}`;
-    else text += sign;
+    else if (char === '\n') text += '\\n';
+    else if (char === '\t') text += '\\t';
+    else if (isInvisible(code)) text += `\\u${code.toString(16).padStart(4, '0')}`;
+    else text += char;
   }
   return text;
 }
 
-function isShapeless(code: number): boolean {
+function isInvisible(code: number): boolean {
   const control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-  const turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  const invisible = (code >= 0x200b && code <= 0x200f) || code === 0xfeff;
-  return control || turns || invisible;
+  const changesDirection = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  const zeroWidth = (code >= 0x200b && code <= 0x200f) || code === 0xfeff;
+  return control || changesDirection || zeroWidth;
 }

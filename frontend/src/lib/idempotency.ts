@@ -63,8 +63,8 @@ function newKey(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Return whether an error is the portal's own response, which means that nothing was created; that
- * of a gateway, or none at all, leaves it open. */
+/** Return whether an error is the portal's own response, which means that nothing was created; a
+ * gateway's error, or no response at all, leaves that open. */
 const isClientError = (error: unknown): boolean =>
   error instanceof ApiError && error.status >= 400 && error.status < 500;
 

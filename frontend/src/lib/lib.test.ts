@@ -99,7 +99,7 @@ describe('plainOutput', () => {
     expect(plainOutput(`${returns}a${returns}\n${returns}`)).toBe('a\n');
   });
 
-  it('drops Windows line ends and terminal titles', () => {
+  it('drops Windows line endings and terminal titles', () => {
     expect(plainOutput('a\r\n\u001b]0;title\u0007b')).toBe('a\nb');
   });
 });

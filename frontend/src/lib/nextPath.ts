@@ -1,7 +1,7 @@
 /** The target after a login. The parameter may be written by anyone, so only paths of our own
  * origin are accepted. */
 
-const NODE_CONTENT = /^\/(user|hub|tensorboard|content)\//;
+const OUTSIDE_APP = /^\/(user|hub|tensorboard|content)\//;
 
 /** Return the path if `next` is a page of this origin; else the home page. */
 export function safeNext(next: unknown, origin: string): string {
@@ -19,6 +19,6 @@ export function safeNext(next: unknown, origin: string): string {
   return url.pathname + url.search + url.hash;
 }
 
-/** Return whether the path needs a full load: notebooks, TensorBoards and the hub are not routes
- * of this application. */
-export const needsFullLoad = (path: string): boolean => NODE_CONTENT.test(path);
+/** Return whether the path needs a full load: notebooks, TensorBoards, the hub and /content, which
+ * opens pages on the content host, are not routes of this application. */
+export const needsFullLoad = (path: string): boolean => OUTSIDE_APP.test(path);

@@ -1,6 +1,6 @@
 /**
  * Callbacks that stop a tab's work across pages when the user logs out: the next user may be
- * another one, and a request would carry their cookie.
+ * someone else, and a request would carry their cookie.
  */
 const listeners = new Set<() => void>();
 

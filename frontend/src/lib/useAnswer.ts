@@ -15,7 +15,8 @@ export interface Answer<T> {
   askAgain: () => void;
 }
 
-/** Ask once the values have not changed for a moment. What else `query` depends on is asked at once. */
+/** Ask once the values have not changed for a moment. Changes to anything else that `query` depends on
+ * are sent at once. */
 export function useAnswer<V, T, K extends QueryKey>(
   values: V,
   query: (values: V) => UseQueryOptions<T, Error, T, K>,

@@ -44,7 +44,7 @@ export function useNow(): number {
 }
 
 /** Return a value derived from the time, such as a day; renders only when that changes. */
-export function useNowAs<T extends string | number>(select: (nowMs: number) => T): T {
+export function useDerivedNow<T extends string | number>(select: (nowMs: number) => T): T {
   const selected = (): T => select(now);
   return useSyncExternalStore(subscribe, selected, selected);
 }

@@ -2,7 +2,8 @@ import { useEffect, useMemo, useRef } from 'react';
 import { growingPause, throttle } from './throttle';
 
 /** Run `action` when `value` changes, less often while it changes often. `value` is undefined until
- * it is known; its first value is no change. `action` must be the same function each time. */
+ * it is known; the first known value doesn't count as a change. `action` must be the same function
+ * each time. */
 export function useThrottledChange(
   value: string | undefined,
   action: () => Promise<unknown>,

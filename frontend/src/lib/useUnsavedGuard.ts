@@ -2,7 +2,7 @@ import { useBlocker } from '@tanstack/react-router';
 
 /**
  * Ask before unsaved input is discarded, by navigation to another page or by closing the tab.
- * `onLeave` is called after the user confirmed. The end of the login does not ask.
+ * `onLeave` is called after the user confirmed. The redirect to the login page does not ask.
  */
 export function useUnsavedGuard(unsaved: boolean, question: string, onLeave: () => void): void {
   useBlocker({

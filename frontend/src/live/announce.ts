@@ -45,10 +45,10 @@ function jobSentence(job: Job): string {
   }
 }
 
-type Followed = Pick<Session, 'id' | 'state'>;
+type WithState = Pick<Session, 'id' | 'state'>;
 
-/** Return the items whose state has changed; none after the first snapshot. */
-function changedItems<T extends Followed>(
+/** Return the items whose state has changed; none when the first snapshot arrives. */
+function changedItems<T extends WithState>(
   before: readonly T[] | null,
   after: readonly T[] | null,
 ): T[] {

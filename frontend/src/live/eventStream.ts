@@ -1,6 +1,6 @@
 /**
  * A connection for server-sent events. It is reopened when it breaks or falls silent, when the browser
- * is online again, and when the page is shown again after a long time. It ends with the login.
+ * is online again, and when the page is shown again after a long time. It closes when the login ends.
  */
 import { api, unwrap } from '@/api/client';
 import { hasLoginEnded } from '@/api/lostLogin';

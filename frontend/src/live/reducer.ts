@@ -6,7 +6,7 @@ import type { Announcement } from './types';
 export interface LiveState {
   /** null until the first snapshot has arrived */
   sessions: readonly Session[] | null;
-  /** the live ones and the newest of all; null until the first snapshot has arrived */
+  /** the active ones and the newest of all; null until the first snapshot has arrived */
   jobs: readonly Job[] | null;
   cluster: Cluster | null;
   /** current and upcoming ones; null until the first snapshot has arrived */
@@ -46,7 +46,7 @@ export const initialState: LiveState = {
 };
 
 /** The fields that sessions and jobs have in common here. */
-type Followed = Pick<Session, 'id' | 'state' | 'submitted_at' | 'ended_at'>;
+type SessionOrJob = Pick<Session, 'id' | 'state' | 'submitted_at' | 'ended_at'>;
 
 const PROGRESS: Record<SessionState, number> = {
   submitting: 0,
@@ -58,27 +58,30 @@ const PROGRESS: Record<SessionState, number> = {
   ended: 5,
 };
 
-export const isLive = ({ state }: Pick<Followed, 'state'>): boolean => state !== 'ended';
+export const isActive = ({ state }: Pick<SessionOrJob, 'state'>): boolean => state !== 'ended';
 
-/** Sort live sessions before ended ones, the newest first in each. */
-export function inOrder<T extends Followed>(all: readonly T[]): T[] {
+/** Sort active sessions and jobs before ended ones, the newest first in each. */
+export function inOrder<T extends SessionOrJob>(all: readonly T[]): T[] {
   const when = (s: T): string => s.ended_at ?? s.submitted_at;
   return [...all].sort(
-    (a, b) => Number(isLive(b)) - Number(isLive(a)) || when(b).localeCompare(when(a)),
+    (a, b) => Number(isActive(b)) - Number(isActive(a)) || when(b).localeCompare(when(a)),
   );
 }
 
-function put<T extends Followed>(all: readonly T[] | null, changed: T): T[] {
+function put<T extends SessionOrJob>(all: readonly T[] | null, changed: T): T[] {
   return inOrder([...(all ?? []).filter((s) => s.id !== changed.id), changed]);
 }
 
-function without<T extends Followed>(all: readonly T[] | null, id: string): readonly T[] | null {
+function without<T extends SessionOrJob>(
+  all: readonly T[] | null,
+  id: string,
+): readonly T[] | null {
   return all?.filter((s) => s.id !== id) ?? null;
 }
 
 /** Return whether a response is older than the state: it may arrive after the event about the same
  * change. */
-function isOutdated(all: readonly Followed[] | null, answer: Followed): boolean {
+function isOutdated(all: readonly SessionOrJob[] | null, answer: SessionOrJob): boolean {
   const current = all?.find((s) => s.id === answer.id);
   return current !== undefined && PROGRESS[current.state] > PROGRESS[answer.state];
 }

@@ -1,8 +1,9 @@
-/** The state that the pages show first. Without it they would move when the stream brings it. */
+/** The state that the pages show first. Without it, the layout would shift when the stream delivers
+ * it. */
 import { api } from '@/api/client';
 import type { LiveEvent } from './reducer';
 
-/** A page does not wait longer; the stream brings the state. */
+/** The longest that a page waits for it. */
 const MAX_WAIT_MS = 2000;
 
 /** Return the user's state; null if the portal does not answer in time, or refuses. */

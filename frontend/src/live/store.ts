@@ -3,7 +3,7 @@
 import { useSyncExternalStore } from 'react';
 import type { Job, Session } from '@/api/types';
 import type { EventStream } from './eventStream';
-import { initialState, isLive, type LiveEvent, type LiveState, reduce } from './reducer';
+import { initialState, isActive, type LiveEvent, type LiveState, reduce } from './reducer';
 import { openLive } from './share';
 
 let state: LiveState = initialState;
@@ -35,14 +35,14 @@ export const liveStore = {
     emit(snapshot);
     emit({ kind: 'connection', connection: 'connecting', retryAt: null });
   },
-  /** Reset for another user. */
+  /** Open the user's stream; first clear the state of another user. */
   open(username: string): void {
     if (source !== null && owner === username) return;
     if (owner !== username) liveStore.close();
     owner = username;
     source = openLive({ emit, state: () => state }, username);
   },
-  /** Clear everything: the next user of this browser may be another one. */
+  /** Clear everything: the next user of this browser may be someone else. */
   close(): void {
     source?.close();
     source = null;
@@ -59,7 +59,7 @@ export const liveStore = {
     emit({ kind: 'session_answered', session });
   },
   isNameTaken(name: string): boolean {
-    return state.sessions?.some((s) => s.name === name && isLive(s)) ?? false;
+    return state.sessions?.some((s) => s.name === name && isActive(s)) ?? false;
   },
   sessionRemoved(id: string): void {
     emit({ kind: 'session_removed', id });

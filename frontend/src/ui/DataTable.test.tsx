@@ -16,12 +16,12 @@ const DISKS: Disk[] = [
 
 const COLUMNS: Column<Disk>[] = [
   { id: 'name', header: 'Disk', cell: ({ name }) => name, rowHeader: true },
-  { id: 'used', header: 'Used', cell: ({ used }) => used, number: true, beside: true },
+  { id: 'used', header: 'Used', cell: ({ used }) => used, number: true, narrowBeside: true },
   {
     id: 'owner',
     header: 'Owner',
     cell: ({ owner }) => owner || '–',
-    labeled: true,
+    narrowLabeled: true,
     isEmpty: ({ owner }) => owner === '',
   },
 ];

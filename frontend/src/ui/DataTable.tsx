@@ -26,9 +26,9 @@ export interface Column<Row> {
   width?: string;
   className?: string | ((row: Row) => string | undefined);
   /** in blocks: beside the row header instead of below it */
-  beside?: boolean;
+  narrowBeside?: boolean;
   /** in blocks: the header, which must be a text, precedes the value */
-  labeled?: boolean;
+  narrowLabeled?: boolean;
   /** in blocks: whether the cell is left out */
   isEmpty?: (row: Row) => boolean;
 }
@@ -143,13 +143,14 @@ interface CellProps<Row> {
 }
 
 function Cell<Row>({ column, row, index }: CellProps<Row>) {
-  const { header, cell, rowHeader, number, className, beside, labeled, isEmpty } = column;
+  const { header, cell, rowHeader, number, className, narrowBeside, narrowLabeled, isEmpty } =
+    column;
   const own = typeof className === 'function' ? className(row) : className;
   const names = [number && classes.number, own].filter(Boolean).join(' ');
   const props = {
     className: names || undefined,
-    'data-place': beside ? 'beside' : undefined,
-    'data-label': labeled ? header : undefined,
+    'data-place': narrowBeside ? 'beside' : undefined,
+    'data-label': narrowLabeled ? header : undefined,
     'data-empty': isEmpty?.(row) || undefined,
     children: cell(row, index),
   };

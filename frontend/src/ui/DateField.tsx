@@ -20,15 +20,15 @@ interface Props {
   description?: string;
   error?: ReactNode;
   /** a word before the day */
-  word?: ReactNode;
-  wordWidth?: number;
+  prefix?: ReactNode;
+  prefixWidth?: number;
   className?: string | undefined;
 }
 
 /** A day, or a day with a time, as the reader's language and clock write it: typed, or chosen in a
  * calendar. */
 export function DateField({ value, onChange, hasTime = false, error, ...props }: Props) {
-  const { word, wordWidth, ...field } = props;
+  const { prefix, prefixWidth, ...field } = props;
   const [typed, setTyped] = useState<string | null>(null);
   const [isWrong, setWrong] = useState(false);
   const [opened, setOpened] = useState(false);
@@ -56,8 +56,8 @@ export function DateField({ value, onChange, hasTime = false, error, ...props }:
   return (
     <TextInput
       {...field}
-      leftSection={word}
-      leftSectionWidth={wordWidth}
+      leftSection={prefix}
+      leftSectionWidth={prefixWidth}
       placeholder={format}
       value={text}
       onChange={(event) => type(event.currentTarget.value)}

@@ -44,8 +44,8 @@ export function SearchPick({
   ...field
 }: Props) {
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
-  // Until the response to the typed text arrives, offer the matching ones of the previous: Enter
-  // picks.
+  // Until the response to the typed text arrives, offer the previous response's choices that still
+  // match, because Enter picks one.
   const fitting = suggestions.pending
     ? suggestions.choices?.filter(matches(text))
     : suggestions.choices;

@@ -1,7 +1,7 @@
 import { VisuallyHidden } from '@mantine/core';
 import { useMemo } from 'react';
 import { ago, localTime, utcTime } from '@/lib/time';
-import { useNowAs } from '@/lib/useNow';
+import { useDerivedNow } from '@/lib/useNow';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -17,7 +17,7 @@ interface Props {
  * in the tooltip and for screen readers. */
 export function Time({ at, relative = false }: Props) {
   // Renders only when its text changes; the format of an absolute time depends on the day alone.
-  const current = useNowAs((ms) => {
+  const current = useDerivedNow((ms) => {
     const past = ms - Date.parse(at);
     return relative && past >= 0 && past < DAY_MS ? ago(at, ms) : dayOf(ms);
   });

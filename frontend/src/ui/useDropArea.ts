@@ -1,8 +1,8 @@
 import { type DragEvent, useState } from 'react';
 import classes from './DropArea.module.css';
 
-/** Return the props of an area that files can be dropped on; `label` is shown while files are above
- * it. */
+/** Return the props of an area that files can be dropped on; `label` is shown while files are dragged
+ * over it. */
 export function useDropArea(
   label: string,
   writable: boolean,

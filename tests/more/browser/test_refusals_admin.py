@@ -52,7 +52,7 @@ def test_limits(portal: Live, page: Page) -> None:
     )
     refusing = endure(page, form, portal.users[WHO])
     form.send(page).click()
-    expect(page.get_by_text("Saved. It counts from now on.")).to_be_visible()
+    expect(page.get_by_text("Saved. It takes effect immediately.")).to_be_visible()
     form.keeps(page)
     assert len(refusing.asked) == 1
 

@@ -13,7 +13,7 @@ interface Props {
   onCancel: () => void;
 }
 
-/** A form for the code that confirms weakening the second factor. */
+/** A form for the code that confirms new recovery codes, or turning two-factor authentication off. */
 export function CodeForm({ text, button, onCode, onCancel }: Props) {
   const form = useCodeForm(t`Enter a code.`, onCode);
   return (
@@ -29,7 +29,7 @@ export function CodeForm({ text, button, onCode, onCancel }: Props) {
   );
 }
 
-/** The form of one code. `missing`: the error of an empty one. */
+/** The state of a form with one code field. `missing`: the error if it is empty. */
 export const useCodeForm = (missing: string, save: (code: string) => Promise<unknown>) =>
   useRecordForm({
     initial: () => ({ code: '' }),

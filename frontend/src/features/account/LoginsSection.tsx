@@ -68,12 +68,17 @@ function browserText({ browser, system }: LoginSummary): string {
 const COLUMNS: Column<LoginSummary>[] = [
   { id: 'browser', header: t`Browser`, cell: browserText, rowHeader: true },
   { id: 'address', header: t`Address`, cell: ({ address }) => address },
-  { id: 'began', header: t`Started`, cell: ({ began_at: at }) => <Time at={at} />, labeled: true },
+  {
+    id: 'began',
+    header: t`Started`,
+    cell: ({ began_at: at }) => <Time at={at} />,
+    narrowLabeled: true,
+  },
   {
     id: 'used',
     header: t`Last used`,
     cell: ({ last_used_at: at }) => <Time at={at} relative />,
-    labeled: true,
+    narrowLabeled: true,
   },
 ];
 

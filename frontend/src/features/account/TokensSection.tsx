@@ -73,7 +73,7 @@ const COLUMNS: Column<Token>[] = [
     header: t`Last used`,
     cell: ({ last_used_at: at }) =>
       at ? <Time at={at} relative /> : t({ message: 'not yet', context: 'used' }),
-    labeled: true,
+    narrowLabeled: true,
   },
   {
     id: 'ends',
@@ -87,7 +87,7 @@ const COLUMNS: Column<Token>[] = [
       ) : (
         <Time at={end} />
       ),
-    labeled: true,
+    narrowLabeled: true,
   },
 ];
 

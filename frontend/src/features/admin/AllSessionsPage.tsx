@@ -8,7 +8,7 @@ import { translate, translateExact } from '@/i18n/translate';
 import { gpuRequestText } from '@/lib/resourceLabels';
 import { mayChange } from '@/lib/roles';
 import { useMe } from '@/lib/useMe';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 import { CellNote, type Column, DataTable } from '@/ui/DataTable';
 import { ListSkeleton } from '@/ui/ListSkeleton';
 import { StateChip } from '@/ui/StateChip';
@@ -33,7 +33,11 @@ function LiveCount() {
   if (data === undefined) return null;
   return (
     <span className={classes.quiet}>
-      <Plural value={data.filter(isLive).length} one="# active session" other="# active sessions" />
+      <Plural
+        value={data.filter(isActive).length}
+        one="# active session"
+        other="# active sessions"
+      />
     </span>
   );
 }
@@ -41,7 +45,7 @@ function LiveCount() {
 function AllSessions() {
   const change = mayChange(useMe());
   const { data, error, refetch } = useQuery(allSessionsQuery);
-  const running = data?.filter(isLive);
+  const running = data?.filter(isActive);
   return (
     <>
       {error && <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />}
@@ -100,20 +104,20 @@ const COLUMNS: Column<Session>[] = [
     id: 'node',
     header: t`Node`,
     cell: ({ node }) => node ?? '–',
-    labeled: true,
+    narrowLabeled: true,
     isEmpty: ({ node }) => node === null,
   },
   {
     id: 'gpus',
     header: t`GPUs`,
     cell: ({ resources }) => (resources.gpus ? gpuRequestText(resources) : t`none`),
-    labeled: true,
+    narrowLabeled: true,
   },
   {
     id: 'until',
     header: t`Until`,
     cell: ({ expires_at: end }) => (end ? <Time at={end} /> : '–'),
-    labeled: true,
+    narrowLabeled: true,
     isEmpty: ({ expires_at: end }) => !end,
   },
 ];

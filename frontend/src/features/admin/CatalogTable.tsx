@@ -42,7 +42,7 @@ const COLUMNS: Column<CatalogFile>[] = [
     id: 'origin',
     header: t`Origin`,
     width: '7rem',
-    beside: true,
+    narrowBeside: true,
     cell: (item) => <span title={item.file}>{isOwn(item) ? t`Site` : t`Built-in`}</span>,
   },
   {

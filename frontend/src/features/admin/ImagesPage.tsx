@@ -17,7 +17,7 @@ import { ImageRow } from './ImageRow';
 import classes from './ImagesPage.module.css';
 import { ImportForm } from './ImportForm';
 import { ImportRow } from './ImportRow';
-import { isLiveImport } from './images';
+import { isActiveImport } from './images';
 import { imagesQuery, importsQuery } from './queries';
 
 /** Container images from registries, for administrators. */
@@ -46,11 +46,11 @@ function Images() {
       {images.data && !unavailable && imports.data && (
         <div className={classes.sections}>
           {change && <ImportForm />}
-          <Imports title={t`In progress`} rows={imports.data.filter(isLiveImport)} />
+          <Imports title={t`In progress`} rows={imports.data.filter(isActiveImport)} />
           <Files images={images.data.items} />
           <Imports
             title={t`Earlier imports`}
-            rows={imports.data.filter((row) => !isLiveImport(row))}
+            rows={imports.data.filter((row) => !isActiveImport(row))}
           />
         </div>
       )}
@@ -61,7 +61,7 @@ function Images() {
 /** Refetch the list of files when an import ends. */
 function useRefetchOnImportEnd(rows: ImageImport[] | undefined): void {
   const queries = useQueryClient();
-  const done = rows?.filter((row) => !isLiveImport(row)).length;
+  const done = rows?.filter((row) => !isActiveImport(row)).length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: an import that has ended is the reason to refetch
   useEffect(() => {
     void queries.invalidateQueries(imagesQuery);

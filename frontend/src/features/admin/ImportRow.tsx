@@ -12,12 +12,12 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { useAction } from '@/ui/useAction';
 import classes from './ImagesPage.module.css';
-import { importStateLabel, isLiveImport, progressText } from './images';
+import { importStateLabel, isActiveImport, progressText } from './images';
 import { importsQuery } from './queries';
 
 /** One import: its progress or its outcome. */
 export function ImportRow({ row }: { row: ImageImport }) {
-  const isRunning = isLiveImport(row);
+  const isRunning = isActiveImport(row);
   const change = mayChange(useMe());
   return (
     <Paper component="li" className={classes.row}>

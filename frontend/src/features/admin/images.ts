@@ -4,7 +4,7 @@ import type { ImageImport } from '@/api/types';
 import { sizeText } from '@/lib/sizes';
 import type { StateLabel } from '@/ui/StateChip';
 
-export const isLiveImport = ({ state }: Pick<ImageImport, 'state'>): boolean =>
+export const isActiveImport = ({ state }: Pick<ImageImport, 'state'>): boolean =>
   state === 'queued' || state === 'running';
 
 export function importStateLabel({ state, stopping }: ImageImport): StateLabel {

@@ -1,13 +1,13 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { Session } from '@/api/types';
-import { isLiveImport } from './images';
+import { isActiveImport } from './images';
 
 /** The event stream does not carry other users' sessions, so they are polled while the page is
  * open. */
 const REFRESH_MS = 5000;
 
-/** A cluster with more live sessions than these pages hold needs a search, not a longer list. */
+/** A cluster with more active sessions than these pages hold needs a search, not a longer list. */
 const MAX_PAGES = 10;
 
 async function allLive(): Promise<Session[]> {
@@ -38,7 +38,7 @@ export const importsQuery = queryOptions({
   queryFn: async () => (await unwrap(api.GET('/api/v1/admin/catalog/images/imports'))).items,
   refetchInterval: ({ state }) => {
     if (state.status === 'error') return false;
-    return state.data?.some(isLiveImport) ? FOLLOW_MS : REFRESH_MS;
+    return state.data?.some(isActiveImport) ? FOLLOW_MS : REFRESH_MS;
   },
   staleTime: 0,
 });

@@ -6,7 +6,7 @@ import { AnnouncementCard } from './AnnouncementCard';
 import { visibleAnnouncements, withinLimit } from './current';
 import { MoreButton } from './MoreButton';
 
-/** A login page may stay open for long. */
+/** A login page may stay open for a long time. */
 const REFRESH_MS = 60_000;
 const MAX_SHOWN = 1;
 const NONE_DISMISSED: ReadonlySet<string> = new Set();

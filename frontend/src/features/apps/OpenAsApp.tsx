@@ -11,6 +11,7 @@ import { appsForFile } from './forFile';
 
 const OpenAsAppForm = lazyPart(async () => (await import('./OpenAsAppForm')).OpenAsAppForm);
 
+// shape, number of fields
 const FORM = [['wide', 1]] as const;
 
 interface Props {

@@ -15,6 +15,7 @@ import { AppStart } from './AppStart';
 import { appsQuery } from './apps';
 import { appsForFile } from './forFile';
 
+// shape, number of fields
 const FORM = [['wide', 1]] as const;
 
 interface Props {

@@ -25,8 +25,8 @@ export function AuditFilters({ search }: { search: AuditSearch }) {
   );
   const day = (name: 'from' | 'to', label: string, ariaLabel: string) => (
     <DateField
-      word={<span className={classes.quiet}>{label}</span>}
-      wordWidth={50}
+      prefix={<span className={classes.quiet}>{label}</span>}
+      prefixWidth={50}
       aria-label={ariaLabel}
       value={search[name] ?? ''}
       onChange={(value) => set(name, value)}

@@ -19,6 +19,7 @@ const LinePlot = lazyPart(async () => (await import('./LinePlot')).LinePlot);
 interface Props {
   lines: readonly Line[];
   columns: readonly Column[];
+  /** for each column, the index of its color and dash pattern (ui/plot/marks.ts) */
   marks: number[];
   unit: string;
 }

@@ -12,6 +12,7 @@ interface Props {
   facet: Facet;
   columns: readonly Column[];
   /** by column, its mark */
+  /** for each column, the index of its color and dash pattern (ui/plot/marks.ts) */
   marks: readonly number[];
   unit: string;
 }

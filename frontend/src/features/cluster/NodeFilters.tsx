@@ -83,7 +83,7 @@ export function NodeFilters({ cluster, count, search, go }: Props) {
   );
 }
 
-/** Return the choices, with that of an address that is none of them. */
+/** Return the choices, plus the address's number if it isn't one of them. */
 const freeChoices = (free: number | undefined): number[] =>
   [...new Set([...FREE_GPUS, ...(free === undefined ? [] : [free])])].sort((a, b) => a - b);
 

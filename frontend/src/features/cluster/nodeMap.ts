@@ -1,6 +1,7 @@
 /** Data of the node map: nodes from short records, GPU states, groups of equal nodes. Pure. */
 import type { ClusterNode, Hardware, MapAnswer, MapRecord, NodeGpus } from './types';
 
+/** `unclear`: in use, but Slurm doesn't report whether by the user's jobs or by others'. */
 export type GpuState = 'mine' | 'others' | 'unclear' | 'free' | 'out';
 export const GPU_STATES: readonly GpuState[] = ['mine', 'others', 'unclear', 'free', 'out'];
 
@@ -9,7 +10,7 @@ export type Counts = Record<GpuState | 'total', number>;
 const NONE: Counts = { mine: 0, others: 0, unclear: 0, free: 0, out: 0, total: 0 };
 
 /** The letters of a record's GPUs. */
-const SIGNS: Readonly<Record<string, GpuState>> = {
+const STATE_LETTERS: Readonly<Record<string, GpuState>> = {
   m: 'mine',
   o: 'others',
   u: 'unclear',
@@ -63,7 +64,7 @@ function toMapNode(record: MapRecord, hardware: readonly Hardware[], mine: boole
     name,
     hardware: hardware[index] ?? NO_HARDWARE,
     condition,
-    gpuStates: [...gpus].map((sign) => SIGNS[sign] ?? 'unclear'),
+    gpuStates: [...gpus].map((letter) => STATE_LETTERS[letter] ?? 'unclear'),
     cpusFree,
     reason,
     mine,

@@ -8,7 +8,7 @@ const EVERY_MS = 15_000;
 
 const runs = ({ job }: Run): boolean => job.state !== 'ended';
 
-/** Runs with their last logged values; refetched while one of them is live. */
+/** Runs with their last logged values; refetched while one of them is active. */
 export const compareQuery = (ids: string[]) =>
   queryOptions({
     queryKey: ['compare', ids],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { forField, forFile, lineEnds } from './lines';
+import { forField, forFile, lineEnding } from './lines';
 import { fileNameOf, folderOf, isWithin, join, nameProblem, stemLength, steps } from './paths';
 import {
   goTo,
@@ -169,14 +169,14 @@ describe('the selection', () => {
   });
 });
 
-describe('line ends', () => {
+describe('line endings', () => {
   it('are restored', () => {
     const windows = 'a\r\nb\r\n';
-    expect(lineEnds(windows)).toBe('\r\n');
-    expect(forFile(forField(windows), lineEnds(windows))).toBe(windows);
-    expect(lineEnds('a\nb')).toBe('\n');
-    expect(lineEnds('a\r\nb\nc')).toBe('mixed');
-    expect(lineEnds('a\rb')).toBe('mixed');
+    expect(lineEnding(windows)).toBe('\r\n');
+    expect(forFile(forField(windows), lineEnding(windows))).toBe(windows);
+    expect(lineEnding('a\nb')).toBe('\n');
+    expect(lineEnding('a\r\nb\nc')).toBe('mixed');
+    expect(lineEnding('a\rb')).toBe('mixed');
     expect(forField('a\rb\r\nc')).toBe('a\nb\nc');
   });
 });

@@ -1,7 +1,7 @@
-/** Line ends: a text field only has "\n"; the file's own are restored when it is saved. */
-export type LineEnds = '\n' | '\r\n' | 'mixed';
+/** Line endings: a text field only has "\n"; the file's own are restored when it is saved. */
+export type LineEnding = '\n' | '\r\n' | 'mixed';
 
-export function lineEnds(text: string): LineEnds {
+export function lineEnding(text: string): LineEnding {
   const pairs = text.split('\r\n').length - 1;
   const bare = text.replaceAll('\r\n', '');
   if (bare.includes('\r')) return 'mixed';
@@ -9,9 +9,9 @@ export function lineEnds(text: string): LineEnds {
   return bare.includes('\n') ? 'mixed' : '\r\n';
 }
 
-/** Convert to the field's line ends. */
+/** Convert to the field's line endings. */
 export const forField = (text: string): string => text.replace(/\r\n?/g, '\n');
 
-/** Convert to the file's line ends. */
-export const forFile = (text: string, ends: LineEnds): string =>
+/** Convert to the file's line endings. */
+export const forFile = (text: string, ends: LineEnding): string =>
   ends === '\r\n' ? text.replaceAll('\n', '\r\n') : text;

@@ -5,7 +5,7 @@ import { isLike, isOneOf, isText } from '@/lib/drafts';
 import { useDraft } from '@/lib/useFormDraft';
 import { useUnsavedGuard } from '@/lib/useUnsavedGuard';
 import { readText, saveText } from './actions';
-import { forField, forFile, lineEnds } from './lines';
+import { forField, forFile, lineEnding } from './lines';
 import type { FileLocation, FileText, TextIn } from './types';
 
 /** Return the name of an edited file's draft. */
@@ -16,7 +16,7 @@ interface Draft {
   /** the version at the beginning */
   version: string;
   encoding: string;
-  ends: ReturnType<typeof lineEnds>;
+  ends: ReturnType<typeof lineEnding>;
   before: string;
 }
 
@@ -24,7 +24,7 @@ const begin = (read: FileText): Draft => ({
   text: forField(read.text),
   version: read.version,
   encoding: read.encoding,
-  ends: lineEnds(read.text),
+  ends: lineEnding(read.text),
   before: forField(read.text),
 });
 

@@ -168,7 +168,7 @@ const COLUMNS: Column<GroupRow>[] = [
     id: 'members',
     header: t`Members`,
     cell: (group) => memberCountText(group.member_count),
-    beside: true,
+    narrowBeside: true,
   },
   {
     id: 'purpose',

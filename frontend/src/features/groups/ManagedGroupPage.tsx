@@ -13,13 +13,13 @@ import { PageTitle } from '@/ui/PageTitle';
 import { TryAgain } from '@/ui/TryAgain';
 import { memberCountText } from './labels';
 import { Members } from './Members';
-import { ledGroupQuery } from './queries';
+import { managedGroupQuery } from './queries';
 
 /** A group as its managers see it: its members, their usage and limits. */
 export function ManagedGroupPage() {
   const me = useMe();
   const { group } = useParams({ from: '/signed-in/groups/$group' });
-  const { data, error, refetch } = useQuery(ledGroupQuery(group));
+  const { data, error, refetch } = useQuery(managedGroupQuery(group));
   const size = memberCountText(data?.members.length ?? null);
   const about = data?.description;
   return (

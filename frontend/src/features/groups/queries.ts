@@ -21,7 +21,7 @@ export const groupQuery = (name: string) =>
   });
 
 /** A query for a group as its managers see it. */
-export const ledGroupQuery = (name: string) =>
+export const managedGroupQuery = (name: string) =>
   queryOptions({
     queryKey: ['group', name],
     queryFn: () => unwrap(api.GET('/api/v1/groups/{group}', { params: { path: { group: name } } })),

@@ -9,7 +9,7 @@ import { JobTimes } from '@/features/jobs/JobTimes';
 import { failed, jobReason, jobStateLabel } from '@/features/jobs/labels';
 import { useJobCount } from '@/features/jobs/useJobCount';
 import { TrendLine } from '@/features/measurements/TrendLine';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
@@ -18,12 +18,12 @@ import { jobsForHome, moreText } from './homeJobs';
 
 const LIVE = { state: 'live' } as const;
 
-/** The user's jobs: live ones, then recently ended ones. */
+/** The user's jobs: active ones, then recently ended ones. */
 export function HomeJobs() {
   const jobs = useLive((s) => s.jobs);
   if (jobs === null) return null;
   const visible = jobsForHome(jobs, Date.now());
-  const shownLive = visible.filter(isLive).length;
+  const shownActive = visible.filter(isActive).length;
   return (
     <section aria-labelledby="your-jobs">
       <div className={classes.top}>
@@ -53,7 +53,7 @@ export function HomeJobs() {
             ))}
           </ul>
         )}
-        {jobs.filter(isLive).length > shownLive && <More shown={shownLive} />}
+        {jobs.filter(isActive).length > shownActive && <More shown={shownActive} />}
       </Paper>
     </section>
   );
@@ -103,7 +103,7 @@ function JobLine({ job }: { job: Job }) {
   );
 }
 
-/** The job's recent use, and the question before it is cancelled because its GPU is idle. */
+/** The job's recent usage, and the confirmation before it is cancelled because its GPU is idle. */
 function JobTrend({ job }: { job: Job }) {
   const [asking, setAsking] = useState(false);
   const stop = (

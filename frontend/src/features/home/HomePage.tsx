@@ -4,7 +4,7 @@ import { Button, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
 import { SessionCard } from '@/features/sessions/SessionCard';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
 import { PageTitle } from '@/ui/PageTitle';
@@ -19,8 +19,8 @@ import { UsageStrip } from './UsageStrip';
 /** The user's sessions and jobs, saved setups, free resources and limits. */
 export function HomePage() {
   const sessions = useLive((s) => s.sessions);
-  const running = sessions?.filter(isLive) ?? [];
-  const ended = sessions?.filter((s) => !isLive(s)) ?? [];
+  const running = sessions?.filter(isActive) ?? [];
+  const ended = sessions?.filter((s) => !isActive(s)) ?? [];
   const empty = sessions !== null && running.length === 0;
   return (
     <>

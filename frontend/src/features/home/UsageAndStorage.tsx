@@ -15,7 +15,7 @@ import { bars } from '@/features/limits/usage';
 import { translate, translateExact } from '@/i18n/translate';
 import { queryClient } from '@/lib/queries';
 import { useThrottledChange } from '@/lib/useThrottledChange';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import classes from './UsageAndStorage.module.css';
 
@@ -27,7 +27,7 @@ function useRefetchOnStartOrEnd(): void {
     sessions === null || jobs === null
       ? undefined
       : [...sessions, ...jobs]
-          .filter(isLive)
+          .filter(isActive)
           .map(({ id, state }) => `${id} ${state}`)
           .join(),
   );

@@ -1,7 +1,7 @@
 /** The selection of jobs on the home page. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 
 const MAX_LIVE = 4;
 const MAX_ENDED = 3;
@@ -13,7 +13,7 @@ const waits = ({ state }: Job): number => (state === 'queued' || state === 'subm
  * first. */
 export function jobsForHome(jobs: readonly Job[], nowMs: number): Job[] {
   const liveJobs = jobs
-    .filter(isLive)
+    .filter(isActive)
     .sort((a, b) => waits(a) - waits(b) || b.submitted_at.localeCompare(a.submitted_at));
   const ended = jobs
     .filter(({ ended_at: at }) => at !== null && nowMs - Date.parse(at) < LATELY_MS)
@@ -22,8 +22,8 @@ export function jobsForHome(jobs: readonly Job[], nowMs: number): Job[] {
 }
 
 /**
- * Return a label for the live jobs that are not shown, or null if there are none. `count` is the
- * number of all live jobs, undefined while unknown.
+ * Return a label for the active jobs that are not shown, or null if there are none. `count` is the
+ * number of all active jobs, undefined while unknown.
  */
 export function moreText(shown: number, count: number | undefined): string | null {
   if (count === undefined) return t`More jobs are queued or running`;

@@ -111,7 +111,7 @@ function Measured({ job, task, usage }: MeasuredProps) {
 /** A single node's charts need no name. */
 const withoutName = (node: JobUsageOverTime['nodes'][number]) => ({ ...node, node: null });
 
-/** A program was killed without an end of the job, which goes on without it. */
+/** Shown if a program was killed but the job went on without it. */
 function Killed({ usage }: { usage: JobUsageOverTime }) {
   const killed = usage.nodes.find(({ memory_killed_at }) => memory_killed_at !== null);
   if (killed?.memory_killed_at == null) return null;

@@ -29,7 +29,7 @@ interface Props {
   search: JobsSearch;
   /** by template name */
   titles: ReadonlyMap<string, string>;
-  /** for a list without heads to sort by */
+  /** for a list without column headers to sort by */
   withOrder: boolean;
   /** more controls in the same line */
   children?: ReactNode;
@@ -59,8 +59,8 @@ export function JobFilters({ search, titles, withOrder, children }: Props) {
       <Suspense fallback={<Skeleton className={classes.since} height={36} />}>
         <DateField
           className={classes.since}
-          word={<span className={classes.word}>{t({ message: 'Since', context: 'a day' })}</span>}
-          wordWidth={56}
+          prefix={<span className={classes.word}>{t({ message: 'Since', context: 'a day' })}</span>}
+          prefixWidth={56}
           aria-label={t`Submitted since this day`}
           value={search.since ?? ''}
           onChange={(day) => set('since', day)}

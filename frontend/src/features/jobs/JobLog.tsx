@@ -1,39 +1,39 @@
 import { Trans } from '@lingui/react/macro';
 import { useEffect, useRef } from 'react';
-import type { LinePosition } from '@/features/log/ErrorLine';
+import type { FoundLine } from '@/features/log/ErrorLine';
 import { LogView } from '@/features/log/LogView';
 import { useStream } from '@/features/log/useStream';
 import classes from './JobPage.module.css';
 
 interface Props {
   id: string;
-  /** a line to scroll to */
-  position: LinePosition | null;
+  /** the line to scroll to */
+  found: FoundLine | null;
 }
 
 /** The log on a job's page. */
-export function JobLog({ id, position }: Props) {
+export function JobLog({ id, found }: Props) {
   const source = { kind: 'jobs', id } as const;
-  const { stream, choose, onSilent } = useStream(source, 'stdout');
+  const { stream, choose, onEmpty } = useStream(source, 'stdout');
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (position === null) return;
-    choose(position.stream);
+    if (found === null) return;
+    choose(found.stream);
     section.current?.scrollIntoView({ block: 'nearest' });
-  }, [position, choose]);
+  }, [found, choose]);
   return (
     <section aria-labelledby="log" ref={section}>
       <h2 id="log" className={classes.heading}>
         <Trans>Log</Trans>
       </h2>
       <LogView
-        key={position?.line}
+        key={found?.line}
         source={source}
         stream={stream}
         onStream={choose}
-        onSilent={onSilent}
+        onEmpty={onEmpty}
         first="stdout"
-        find={position?.line ?? ''}
+        find={found?.line ?? ''}
         fitContent
       />
     </section>

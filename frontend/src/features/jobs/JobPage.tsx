@@ -6,7 +6,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { Suspense, useState } from 'react';
 import { ApiError, errorMessage } from '@/api/problem';
 import type { JobDetail, Task } from '@/api/types';
-import { ErrorLine, type LinePosition } from '@/features/log/ErrorLine';
+import { ErrorLine, type FoundLine } from '@/features/log/ErrorLine';
 import { Reason } from '@/features/sessions/Reason';
 import { sharedText } from '@/features/tensorboard/sharing';
 import { TensorboardLine } from '@/features/tensorboard/TensorboardLine';
@@ -69,7 +69,7 @@ function BackToJobs() {
 
 function Detail({ job }: { job: JobDetail }) {
   const title = useTemplateTitle(job.template);
-  const [line, setLine] = useState<LinePosition | null>(null);
+  const [found, setFound] = useState<FoundLine | null>(null);
   return (
     <>
       <BackToJobs />
@@ -78,10 +78,10 @@ function Detail({ job }: { job: JobDetail }) {
         <StateChip {...jobStateLabel(job)} />
       </div>
       <div className={classes.page}>
-        <JobStatus job={job} onShow={setLine} />
+        <JobStatus job={job} onShow={setFound} />
         <Timeline job={job} />
         {job.array && <TaskTable job={job} array={job.array} />}
-        {job.started_at && !job.array && <JobLog id={job.id} position={line} />}
+        {job.started_at && !job.array && <JobLog id={job.id} found={found} />}
         {job.started_at && job.logdir && !job.external && (
           <Suspense fallback={<Skeleton height={240} radius="lg" />}>
             <MetricsSection job={job} />
@@ -100,7 +100,7 @@ function Detail({ job }: { job: JobDetail }) {
 }
 
 /** The job's state with its reason and actions. */
-function JobStatus({ job, onShow }: { job: JobDetail; onShow: (position: LinePosition) => void }) {
+function JobStatus({ job, onShow }: { job: JobDetail; onShow: (found: FoundLine) => void }) {
   const navigate = useNavigate();
   const reason = jobReason(job);
   const others = sharedText(job);
@@ -124,7 +124,7 @@ function JobStatus({ job, onShow }: { job: JobDetail; onShow: (position: LinePos
       <TensorboardLine
         board={job.tensorboard}
         onStop={() => stopJobTensorboard(job.id)}
-        stopped={job.tensorboard?.reason != null}
+        showStopped={job.tensorboard?.reason != null}
       />
       {others && (
         <p className={classes.shared}>
@@ -136,13 +136,7 @@ function JobStatus({ job, onShow }: { job: JobDetail; onShow: (position: LinePos
 }
 
 /** The line with the error: the job's own, or that of an array's first failed task. */
-function ErrorSummary({
-  job,
-  onShow,
-}: {
-  job: JobDetail;
-  onShow: (position: LinePosition) => void;
-}) {
+function ErrorSummary({ job, onShow }: { job: JobDetail; onShow: (found: FoundLine) => void }) {
   const navigate = useNavigate();
   const task = job.array?.tasks.find(failedTask)?.index;
   if (!failed(job) || job.started_at === null || (job.array && task === undefined)) return null;

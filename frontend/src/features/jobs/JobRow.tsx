@@ -26,7 +26,7 @@ export interface RowActs {
 
 interface Props {
   columns: readonly Column[];
-  /** its number among all rows, from 1; the heads are the first */
+  /** its number among all rows, from 1; the header row is row 1 */
   number: number;
   isActive: boolean;
   /** whether the tab key stops here */
@@ -59,7 +59,7 @@ export const JobRow = memo(function JobRow(props: JobProps) {
   const { job, title, columns, isChosen, isOpen, isTabStop, acts } = props;
   const name = escapeInvisible(job.name);
   const onContextMenu = (event: MouseEvent): void => {
-    // with Shift, or for a selected text, the browser's own
+    // With Shift held or text selected, leave the browser's own menu.
     if (event.shiftKey || window.getSelection()?.isCollapsed === false) return;
     event.preventDefault();
     acts.show({ kind: 'menu', job, x: event.clientX, y: event.clientY });
@@ -89,6 +89,7 @@ export const JobRow = memo(function JobRow(props: JobProps) {
             title={name}
             tabIndex={tabIndexOf(isTabStop)}
             preload={false}
+            // data-main: the element that useTableKeys focuses
             data-main
           >
             {name}

@@ -7,7 +7,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job, Task } from '@/api/types';
 import { useWindowed } from '@/features/files/useWindowed';
 import { escapeInvisible } from '@/lib/escapeInvisible';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 import { ScrollBox } from '@/ui/ScrollBox';
 import { CancelDialog } from './CancelDialog';
 import { type Column, directionOf, isSortable, NAME_REM, orderAfterClick } from './columns';
@@ -32,7 +32,7 @@ import { ROW_REM, useTableKeys } from './useTableKeys';
 
 /** The columns of the checkbox and the menu. */
 const EDGE_REM = 2.5;
-/** The next page is fetched when so many rows are left below. */
+/** The next page is fetched when only this many rows remain below the visible ones. */
 const AHEAD = 30;
 
 interface Props {
@@ -237,7 +237,7 @@ function useTasks(
   return useQueries({
     queries: arrays.map((job) => ({
       ...jobQuery(job.id),
-      refetchInterval: isLive(job) ? TASKS_MS : (false as const),
+      refetchInterval: isActive(job) ? TASKS_MS : (false as const),
     })),
     combine: toTasks,
   });

@@ -1,6 +1,6 @@
 import { Trans } from '@lingui/react/macro';
 import type { Job } from '@/api/types';
-import { useNowAs } from '@/lib/useNow';
+import { useDerivedNow } from '@/lib/useNow';
 import { Time } from '@/ui/Time';
 import { jobTime } from './labels';
 
@@ -12,7 +12,7 @@ interface Props {
 
 /** A job's time pending, running or run, and when it ends or ended. */
 export function JobTimes({ job, slurmId = null }: Props) {
-  const now = useNowAs((ms) => (job.ended_at === null ? ms : 0)); // an ended job does not change
+  const now = useDerivedNow((ms) => (job.ended_at === null ? ms : 0)); // an ended job does not change
   const text = jobTime(job, now);
   const time = text.charAt(0).toUpperCase() + text.slice(1);
   const { ended_at: ended, estimated_start: start } = job;

@@ -10,7 +10,8 @@ import { shareText, suggestionTexts, type UsageRow, unknownText, usageRows } fro
 export function JobUsage({ job }: { job: JobDetail }) {
   const rows = usageRows(job);
   const suggestion = suggestionTexts(job);
-  // With samplers, the charts show the GPUs, which accounting does not know.
+  // For jobs submitted through the portal, the charts show GPU use as measured on the nodes;
+  // accounting has none, so only external jobs get that note.
   const unknown = job.usage === null || job.external ? unknownText(job) : null;
   if (rows.length === 0 && unknown === null && job.started_at === null) return null;
   return (

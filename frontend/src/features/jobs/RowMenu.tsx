@@ -10,7 +10,7 @@ import { JobCopyItems } from './JobCopyItems';
 import { PopupAnchor } from './PopupAnchor';
 import { useReturnedFocus } from './useReturnedFocus';
 
-/** The menu of a job or the reason of its state, above the table. */
+/** The menu of a job or the reason for its state, shown over the table. */
 export interface RowPopup {
   kind: 'menu' | 'reason';
   job: Job;

@@ -15,7 +15,7 @@ interface Props extends RowPopup {
   onClose: () => void;
 }
 
-/** The reason of a job's state; for one that failed, with the error in its log. */
+/** The reason for a job's state; for one that failed, with the error in its log. */
 export function RowReason({ job, x, y, onClose }: Props) {
   useReturnedFocus();
   const name = escapeInvisible(job.name);

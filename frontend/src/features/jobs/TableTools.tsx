@@ -59,7 +59,7 @@ interface ListProps {
 
 /** With more columns than this, there is a search field. */
 const MAX_WITHOUT_SEARCH = 20;
-/** The portal stores no more. */
+/** The most columns that the portal stores. */
 const MAX_COLUMNS = 60;
 
 function ColumnList({ jobs, columns, onChange }: ListProps) {

@@ -170,7 +170,7 @@ function ManageDialog({ opened, onClose, preferences }: DialogProps) {
                 color="gray"
                 aria-label={t`Delete ${name}`}
                 leftSection={<Icon name="trash" />}
-                // what fails is shown by the mutation
+                // the mutation shows its own errors
                 onClick={() => void remove(view, index).catch(() => {})}
               >
                 <Trans>Delete</Trans>

@@ -4,7 +4,7 @@ import { api, unwrap } from '@/api/client';
 import type { Job, JobDetail, JobRequest } from '@/api/types';
 import { sendOnce } from '@/lib/idempotency';
 import { queryClient } from '@/lib/queries';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 import { liveStore } from '@/live/store';
 import { jobQuery } from './queries';
 
@@ -19,7 +19,8 @@ async function sendJob(body: JobRequest, key: string): Promise<JobDetail> {
   return updateCache(await unwrap(api.POST('/api/v1/jobs', { params: { header }, body })));
 }
 
-/** `typed` is the request as the form has it, with or without the portal's completion. */
+/** Submit a job. `explicit` is the request with only the user's own resources; it identifies the
+ * request: two attempts with it are one. */
 export function submitJob(body: JobRequest, explicit: JobRequest): Promise<JobDetail> {
   return sendOnce(['job', explicit], () => body, sendJob);
 }
@@ -54,8 +55,8 @@ export function allowedActions(job: Job): AllowedActions {
     log: hasStarted,
     // The log folder of a job submitted elsewhere is unknown: the job's page asks its owner.
     tensorboard: hasStarted && (job.logdir !== null || job.tensorboard !== null),
-    runAgain: !job.external && !isLive(job),
-    cancel: isLive(job) && job.state !== 'stopping',
-    remove: !isLive(job),
+    runAgain: !job.external && !isActive(job),
+    cancel: isActive(job) && job.state !== 'stopping',
+    remove: !isActive(job),
   };
 }

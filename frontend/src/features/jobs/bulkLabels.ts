@@ -14,8 +14,8 @@ export function doneText(action: BulkAction, count: number): string {
 }
 
 /**
- * Return the dialog's question. If all matching jobs are selected (`can` is null), their number is
- * unknown.
+ * Return the dialog's question. If all matching jobs are selected (`can` is null), it is unknown how
+ * many of them the action applies to.
  */
 export function questionText(action: BulkAction, can: Possible | null, chosen: number): string {
   const files = t`Their files and logs stay where they are.`;

@@ -9,7 +9,7 @@ import { escapeInvisible } from '@/lib/escapeInvisible';
 import { gpuRequestText } from '@/lib/resourceLabels';
 import { memoryText } from '@/lib/sizes';
 import { duration, utcTime } from '@/lib/time';
-import { useNowAs } from '@/lib/useNow';
+import { useDerivedNow } from '@/lib/useNow';
 import { Icon } from '@/ui/icons';
 import { metricText } from '@/ui/metricText';
 import { StateChip } from '@/ui/StateChip';
@@ -97,14 +97,14 @@ function reason(job: Job): Content {
   return { shown: line, title: [line, translate(job.suggestion)].filter(Boolean).join(' ') };
 }
 
-/** The present use of a live job's GPUs. */
+/** The current utilization of an active job's GPUs. */
 function GpuUse({ job }: { job: Job }) {
   const { trend } = useTrend(job.id);
   const now = trend?.resource === 'gpu' ? currentPercent(trend) : null;
   return share(now, 100, '').shown;
 }
 
-/** The mean of an ended job, which is stored, or the present use of a live one, which is polled. */
+/** The mean of an ended job, which is stored, or the current one of an active job, which is polled. */
 function gpuContent(job: Job): Content {
   if (job.resources.gpus === 0) return NOTHING;
   if (job.state === 'ended') return share(job.gpu_percent ?? null, 100, '');
@@ -114,7 +114,7 @@ function gpuContent(job: Job): Content {
 /** The time that a job has run. */
 function Duration({ job }: { job: Job }) {
   const { started_at: started, ended_at: ended } = job;
-  const now = useNowAs((ms) => (started !== null && ended === null ? ms : 0));
+  const now = useDerivedNow((ms) => (started !== null && ended === null ? ms : 0));
   if (started === null || job.state === 'queued') return NOTHING.shown;
   return duration((ended === null ? now : Date.parse(ended)) - Date.parse(started));
 }

@@ -26,10 +26,10 @@ export interface Column {
   hint?: string;
 }
 
-/** The width that the name has at least. */
+/** The minimum width of the name column. */
 export const NAME_REM = 12;
 
-/** The portal measures no more running jobs of a user at once. */
+/** The portal measures at most this many running jobs of a user at once. */
 const MEASURED_JOBS = 8;
 
 /** All columns but the name, which is always shown, the parameters and the metrics. */

@@ -13,7 +13,7 @@ const OUTCOMES: Partial<Record<Outcome, string>> = {
   cancelled: t`Cancelled`,
 };
 
-/** Return a job's state label: as of a session, but for the words for its end. */
+/** Return a job's state label: like a session's, except for the words about its end. */
 export function jobStateLabel({ state, outcome }: Pick<Job, 'state' | 'outcome'>): StateLabel {
   const as = stateLabel({ state, outcome });
   if (state === 'stopping') return { ...as, label: t`Ending` };
@@ -30,7 +30,7 @@ export const hasErrorLine = (
   job: Pick<Job, 'state' | 'outcome' | 'started_at' | 'array'>,
 ): boolean => failed(job) && job.started_at !== null && job.array === null;
 
-/** Return the reason of the state; null if there is none. */
+/** Return the reason for the state; null if there is none. */
 export function jobReason(job: Pick<Job, 'state' | 'outcome' | 'reason' | 'node'>): string | null {
   if (job.reason) return translate(job.reason);
   if (job.state === 'queued') return t`It is waiting for Slurm to schedule it.`;

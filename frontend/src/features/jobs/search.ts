@@ -122,7 +122,7 @@ export function toQuery({ state, q, template, since }: JobsFilter): JobsQuery {
   };
 }
 
-type Followed = Pick<
+type MatchedFields = Pick<
   Job,
   | 'state'
   | 'outcome'
@@ -140,7 +140,7 @@ const WAITING = ['submitting', 'queued'];
 const LIVE_STATES = [...WAITING, 'starting', 'running', 'suspended', 'stopping'];
 
 function matchesState(
-  { state, outcome }: Pick<Followed, 'state' | 'outcome'>,
+  { state, outcome }: Pick<MatchedFields, 'state' | 'outcome'>,
   filter: StateFilter | undefined,
 ): boolean {
   const ended = state === 'ended';
@@ -165,7 +165,7 @@ export const SPARSE: Partial<Record<ListOrder, readonly [ListedTime, ...ListedTi
 };
 
 /** Return whether the portal would list this job; the same rules as the portal's. */
-export function matches(job: Followed, search: JobsSearch): boolean {
+export function matches(job: MatchedFields, search: JobsSearch): boolean {
   const { state, q = '', template, since, order, by } = search;
   if (!matchesState(job, state)) return false;
   if (by !== undefined && columnValue(job, by) === null) return false;
@@ -176,7 +176,7 @@ export function matches(job: Followed, search: JobsSearch): boolean {
   return text === '' || job.name.toLowerCase().includes(text) || String(job.job_id) === q;
 }
 
-/** Return how many jobs are shown in a state, of the counts by state, or by outcome if ended. */
+/** Sum the counts that match a filter; keys are states, or outcomes of ended jobs. */
 export function countMatching(
   byState: Readonly<Record<string, number>>,
   filter: StateFilter | undefined,

@@ -1,6 +1,6 @@
 /** The selection of jobs: individual ones, or all that match the filters. Pure. */
 import type { Job } from '@/api/types';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 
 export type Selection = { kind: 'some'; ids: ReadonlySet<string> } | { kind: 'all'; until: string };
 
@@ -48,8 +48,8 @@ export interface Possible {
 /** Return the possible actions with the jobs that each applies to. */
 export function possibleActions(jobs: readonly Job[]): Possible {
   return {
-    cancel: jobs.filter((job) => isLive(job) && job.state !== 'stopping'),
-    remove: jobs.filter((job) => !isLive(job)),
+    cancel: jobs.filter((job) => isActive(job) && job.state !== 'stopping'),
+    remove: jobs.filter((job) => !isActive(job)),
   };
 }
 

@@ -2,7 +2,7 @@
 import { t } from '@lingui/core/macro';
 
 export type TableAction =
-  /** moves to a row, and selects from the row before to it */
+  /** moves to a row; with `extends`, also selects everything from the previously active row to it */
   | { kind: 'move'; to: number; extends: boolean }
   /** selects or deselects the row's job, or the range from the last one */
   | { kind: 'select'; extends: boolean }

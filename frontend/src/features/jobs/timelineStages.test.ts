@@ -55,7 +55,7 @@ describe('the timeline of a job', () => {
       ['left', 40],
     ]);
     expect(timelineEvents(running).at(-1)).toMatchObject({
-      label: 'Ends at the latest',
+      label: 'Ends no later than',
       at: at(70),
     });
     const waiting = job({ state: 'queued', started_at: null, ended_at: null });

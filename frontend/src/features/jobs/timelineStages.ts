@@ -76,7 +76,7 @@ export function timelineEvents(job: Times): TimelineEvent[] {
     events.push({ label: t({ message: 'Ended', context: 'when' }), at: ended, state: 'done' });
   else if (started !== null)
     events.push({
-      label: state === 'stopping' ? t`Ending now` : t`Ends at the latest`,
+      label: state === 'stopping' ? t`Ending now` : t`Ends no later than`,
       at: state === 'stopping' ? null : job.expires_at,
       state: 'expected',
     });

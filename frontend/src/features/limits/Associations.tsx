@@ -69,13 +69,13 @@ const COLUMNS: Column<Association>[] = [
     header: t`Applied`,
     cell: ({ state, wanted, written, partition }) =>
       figuresText(state === 'pending' ? wanted : written, partition),
-    labeled: true,
+    narrowLabeled: true,
   },
   {
     id: 'found',
     header: t`Slurm's value`,
     cell: ({ found, partition }) =>
       found === null ? t`no such association` : figuresText(found, partition),
-    labeled: true,
+    narrowLabeled: true,
   },
 ];

@@ -106,12 +106,12 @@ const COLUMNS: Column<GroupMember>[] = [
       </>
     ),
   },
-  { id: 'usage', header: t`Current usage`, cell: ({ use }) => usageText(use), labeled: true },
+  { id: 'usage', header: t`Current usage`, cell: ({ use }) => usageText(use), narrowLabeled: true },
   {
     id: 'limit',
     header: t`Personal limit`,
     cell: ({ limit }) => (limit ? <OwnLimit limit={limit} /> : <Trans>none</Trans>),
-    labeled: true,
+    narrowLabeled: true,
   },
 ];
 

@@ -46,11 +46,11 @@ export function LimitCard({ source, title, about, limit, fallbacks }: Props) {
     if (isEmptyLimit(values)) {
       if (version !== null) await removeLimit(source, version);
       setAnswer(null);
-      notifications.show({ message: t`Saved: there is no such limit now.` });
+      notifications.show({ message: t`Saved. No limit is set.` });
       return;
     }
     setAnswer(await saveLimit(source, values, version, createAccount));
-    notifications.show({ message: t`Saved. It counts from now on.` });
+    notifications.show({ message: t`Saved. It takes effect immediately.` });
   };
 
   return (

@@ -88,7 +88,7 @@ function EffectiveLimits({ limits }: { limits: UserLimits }) {
           id: 'limit',
           header: t`Limit`,
           cell: (field) => limitValueText(field, limits.effective[field]?.value),
-          beside: true,
+          narrowBeside: true,
         },
         {
           id: 'origin',

@@ -143,10 +143,11 @@ export function associationStateLabel(state: SlurmState | 'drifted'): StateLabel
   return slurmStateLabel(state);
 }
 
-/** The figure of a limit on jobs; 0 closes a partition for a user. */
+/** The API's name for an association's limit on the number of jobs; 0 means that the user may not use
+ * the partition. */
 const JOBS_FIGURE = 'Pending and running jobs';
 
-/** Return an association's figures as text, as in "GPUs at once: 2; Time limit: 60 minutes".
+/** Return an association's limits as text, as in "GPUs at once: 2; Time limit: 60 minutes".
  * `partition` is the association's; empty if it applies to all partitions. */
 export function figuresText(figures: Readonly<Record<string, string>>, partition = ''): string {
   if (partition !== '' && figures[JOBS_FIGURE] === '0') return t`closed: no jobs here`;

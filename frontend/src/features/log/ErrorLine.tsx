@@ -10,8 +10,8 @@ import { LogTail } from './LogTail';
 import { logTailQuery } from './queries';
 import type { LogSource, Stream } from './source';
 
-/** The position of a line in a log. */
-export interface LinePosition {
+/** A line of a log, identified by its text. */
+export interface FoundLine {
   stream: Stream;
   line: string;
 }
@@ -20,7 +20,7 @@ interface Props {
   source: LogSource;
   endedAt: string | null;
   /** on a page with the log: scrolls to the line */
-  onShow?: (position: LinePosition) => void;
+  onShow?: (found: FoundLine) => void;
 }
 
 /** The error of a failed job: the line with the error, then the lines around it. */

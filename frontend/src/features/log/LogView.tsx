@@ -14,7 +14,7 @@ import { emptyText, stateText } from './labels';
 import { downloadUrl, type LogSource, type Stream } from './source';
 import { useFind } from './useFind';
 import { type Log, useLog } from './useLog';
-import { isSilent } from './useStream';
+import { staysEmpty } from './useStream';
 
 const STREAMS: { value: Stream; label: string }[] = [
   { value: 'stdout', label: 'stdout' },
@@ -28,7 +28,7 @@ interface Props {
   /** the stream to show first */
   first: Stream;
   /** called when the log is empty and stays so */
-  onSilent?: () => void;
+  onEmpty?: () => void;
   /** the initial search text */
   find?: string;
   /** for pages that show more than the log */
@@ -37,12 +37,12 @@ interface Props {
 
 /** A log, followed while it is written. */
 export function LogView(props: Props) {
-  const { source, stream, onStream, onSilent, first, find = '', fitContent = false } = props;
+  const { source, stream, onStream, onEmpty, first, find = '', fitContent = false } = props;
   const log = useLog(source, stream);
-  const silent = isSilent(log);
+  const empty = staysEmpty(log);
   useEffect(() => {
-    if (silent) onSilent?.();
-  }, [silent, onSilent]);
+    if (empty) onEmpty?.();
+  }, [empty, onEmpty]);
   const finder = useFind(log.doc, find);
   const [wrap, setWrap] = useState(true);
   return (
@@ -88,7 +88,7 @@ export function LogView(props: Props) {
         fitContent={fitContent}
       />
       <p className={classes.note} role="status">
-        {silent ? '' : stateText(log)}
+        {empty ? '' : stateText(log)}
       </p>
     </>
   );

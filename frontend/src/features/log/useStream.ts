@@ -5,7 +5,7 @@ import { type LogSource, readLog, type Stream } from './source';
 export const otherStream = (stream: Stream): Stream => (stream === 'stdout' ? 'stderr' : 'stdout');
 
 /** Return whether the log is empty and stays so. */
-export const isSilent = ({ state, doc, bytesBefore }: LogState): boolean =>
+export const staysEmpty = ({ state, doc, bytesBefore }: LogState): boolean =>
   state === 'complete' && doc.characters === 0 && bytesBefore === 0;
 
 interface StreamState {
@@ -13,7 +13,7 @@ interface StreamState {
   choose: (stream: Stream) => void;
   /** call it if the shown stream is empty: shows the other if that has text, unless the user has
    * selected one */
-  onSilent: () => void;
+  onEmpty: () => void;
 }
 
 /** The stream that is shown: the first, or the one that has text. */
@@ -22,7 +22,7 @@ export function useStream({ kind, id, task }: LogSource, first: Stream): StreamS
   const [stream, setStream] = useState<Stream>(first);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another log starts a new stream
   useEffect(() => setStream(first), [kind, id, task, first]);
-  const onSilent = useCallback(() => {
+  const onEmpty = useCallback(() => {
     const other = otherStream(first);
     const check = async (): Promise<void> => {
       const { text } = await readLog({ kind, id, task }, other, -1, 1);
@@ -31,5 +31,5 @@ export function useStream({ kind, id, task }: LogSource, first: Stream): StreamS
     // Keep the empty one if the other cannot be read.
     check().catch(() => undefined);
   }, [kind, id, task, first]);
-  return { stream: chosen ?? stream, choose, onSilent };
+  return { stream: chosen ?? stream, choose, onEmpty };
 }

@@ -15,15 +15,15 @@ interface Props {
   /** the button that ends it, beside the hint that its GPU is idle */
   stop: ReactNode;
   /** whether another part of the page already says that it is idle */
-  quiet?: boolean;
+  hideIdleHint?: boolean;
 }
 
 /** The use of a running session or job in the last 15 minutes, and a hint if its GPU is idle. */
-export function TrendLine({ id, name, stop, quiet = false }: Props) {
+export function TrendLine({ id, name, stop, hideIdleHint = false }: Props) {
   const now = useNow();
   const { trend, loading } = useTrend(id);
   const [keptAt, keep] = useKeptDespiteIdle(id);
-  const idle = quiet ? null : idleGpuText(trend, keptAt, now);
+  const idle = hideIdleHint ? null : idleGpuText(trend, keptAt, now);
   return (
     <div className={classes.line}>
       <Sparkline trend={trend} />

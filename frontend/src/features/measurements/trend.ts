@@ -52,8 +52,8 @@ export function sparklineText(trend: UsageTrend | undefined): string {
     : t`CPU utilization in the last 15 minutes: at most ${most} %`;
 }
 
-/** "GPU idle for 25 min"; null if it is not idle for long, or its owner has chosen to keep it since
- * (`keptAtMs`). */
+/** "GPU idle for 25 min"; null if it is not idle for a long time, or its owner has chosen to keep it
+ * since (`keptAtMs`). */
 export function idleGpuText(
   trend: UsageTrend | undefined,
   keptAtMs: number | null,

@@ -40,7 +40,7 @@ function Curves({ job, task }: { job: JobDetail; task: number | undefined }) {
     ) : (
       <Skeleton height={200} aria-label={t`Loading`} />
     );
-  if (data.curves.length === 0) return <Nothing isLive={job.state !== 'ended'} />;
+  if (data.curves.length === 0) return <Nothing isActive={job.state !== 'ended'} />;
   return <CurveCharts data={data} />;
 }
 
@@ -78,11 +78,11 @@ export function LeftOutNotes({ read }: { read: readonly JobCurves[] }) {
   );
 }
 
-function Nothing({ isLive }: { isLive: boolean }) {
+function Nothing({ isActive }: { isActive: boolean }) {
   return (
     <>
       <p className={classes.note}>
-        {isLive ? t`No metrics have been logged yet.` : t`No metrics were logged.`}
+        {isActive ? t`No metrics have been logged yet.` : t`No metrics were logged.`}
       </p>
       <Fold summary={t`How to log metrics`}>
         <p className={classes.note}>

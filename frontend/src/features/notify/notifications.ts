@@ -18,9 +18,9 @@ export interface UserNotification {
   to: string;
 }
 
-type Followed = Pick<Session, 'id' | 'name' | 'state' | 'started_at' | 'expires_at'>;
-type SomeSession = Followed & Pick<Session, 'node'>;
-type SomeJob = Followed & Pick<Job, 'outcome' | 'reason' | 'ended_at'>;
+type Expiring = Pick<Session, 'id' | 'name' | 'state' | 'started_at' | 'expires_at'>;
+type SomeSession = Expiring & Pick<Session, 'node'>;
+type SomeJob = Expiring & Pick<Job, 'outcome' | 'reason' | 'ended_at'>;
 
 export interface LiveSnapshot {
   sessions: readonly SomeSession[] | null;
@@ -30,7 +30,8 @@ export interface LiveSnapshot {
 /** Slurm truncates its times to seconds. */
 const CUT_MS = 2000;
 
-/** Return the events between two snapshots; none before the first one, which came at `firstMs`. */
+/** Return the events between two snapshots; none if `before` is not loaded yet. `firstMs`: when the
+ * first snapshot arrived. */
 export function newNotifications(
   before: LiveSnapshot,
   after: LiveSnapshot,
@@ -104,7 +105,7 @@ function endTitle(name: string, outcome: Outcome | null): string {
 
 /** Return when to warn of the end: 15 minutes before it, later for short runs; null if it does not
  * run, or has no end. The portal's e-mails follow the same rule. */
-export function warnAt({ state, started_at, expires_at }: Followed): number | null {
+export function warnAt({ state, started_at, expires_at }: Expiring): number | null {
   if (started_at === null || expires_at === null) return null;
   if (state !== 'running' && state !== 'suspended') return null;
   const [from, end] = [Date.parse(started_at), Date.parse(expires_at)];
@@ -112,7 +113,7 @@ export function warnAt({ state, started_at, expires_at }: Followed): number | nu
 }
 
 function expiryNotification(
-  item: Followed,
+  item: Expiring,
   nowMs: number,
   title: string,
   to: string,
@@ -126,7 +127,7 @@ function expiryNotification(
   return [{ key, kind: 'time_short', title, body, to }];
 }
 
-const timeLeftText = ({ expires_at }: Followed, nowMs: number): string =>
+const timeLeftText = ({ expires_at }: Expiring, nowMs: number): string =>
   duration(Math.ceil((Date.parse(expires_at ?? '') - nowMs) / 60_000) * 60_000);
 
 /** Return the warnings that are due. */

@@ -13,7 +13,7 @@ import { translateExact } from '@/i18n/translate';
 import { escapeInvisible } from '@/lib/escapeInvisible';
 import { seesAdmin } from '@/lib/roles';
 import { minutesAsTime } from '@/lib/time';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 
 export type PaletteAction = 'shortcuts' | 'light' | 'dark' | 'auto' | 'log-out';
 
@@ -208,19 +208,19 @@ interface Known {
   jobs: readonly Job[] | null;
 }
 
-/** Return all commands, live sessions and jobs first, and their actions last. */
+/** Return all commands, active sessions and jobs first, and their actions last. */
 export function allCommands({ me, sessions, jobs }: Known): Command[] {
-  const liveSessions = (sessions ?? []).filter(isLive);
-  const ended = (sessions ?? []).filter((session) => !isLive(session));
+  const activeSessions = (sessions ?? []).filter(isActive);
+  const ended = (sessions ?? []).filter((session) => !isActive(session));
   return [
-    ...liveSessions.flatMap(sessionCommands),
+    ...activeSessions.flatMap(sessionCommands),
     ...PAGES,
     ...managedGroups(me),
     ...adminPages(me),
     ...ACTIONS,
     ...(jobs ?? []).map(jobCommand),
     ...ended.flatMap(sessionCommands),
-    ...[...liveSessions, ...ended].flatMap(sessionActions),
+    ...[...activeSessions, ...ended].flatMap(sessionActions),
     ...(jobs ?? []).flatMap(jobActions),
   ];
 }

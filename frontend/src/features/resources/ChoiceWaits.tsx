@@ -7,12 +7,13 @@ import { TypeWaits } from './TypeWaits';
 interface Props {
   cluster: Cluster;
   values: ResourceFormValues;
+  /** the template or environment that the resources are for */
   purpose: Purpose | undefined;
   /** whether no other part of the form shows the wait for each GPU type */
   withTypes?: boolean;
 }
 
-/** The expected waits of the choices that a form's resources have. */
+/** The expected queue waits for each partition, and each GPU type, that the form offers. */
 export function ChoiceWaits({ withTypes = false, ...props }: Props) {
   return (
     <>

@@ -1,4 +1,4 @@
-/** Prediction whether a request would start immediately, from the last cluster snapshot. Pure. */
+/** Predicts whether a request would start immediately, from the last cluster snapshot. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Cluster, Partition } from '@/api/types';
 import type { ResourceFormValues } from './requestedResources';
@@ -29,7 +29,8 @@ export const gpuTypesOf = (partition: Partition): string[] =>
 
 export type Outlook = 'now' | 'wait' | 'down';
 
-/** Return whether a request would start immediately; `down` if no node that fits it is in service. */
+/** Return whether a request would start immediately; `down` if the partition is not up or no node in
+ * service is large enough. */
 export function outlook(values: ResourceFormValues, cluster: Cluster): Outlook {
   const partition = findPartition(cluster, values.partition);
   if (partition === undefined || !/^up$/i.test(partition.state)) return 'down';

@@ -2,38 +2,38 @@ import { describe, expect, it } from 'vitest';
 import {
   changesOf,
   checkEmpty,
-  isResourceOverrides,
-  toResourceOverrides,
+  isExplicitResources,
+  toExplicitResources,
 } from './requestedResources';
 
 describe('explicit resources', () => {
   it('are the base with the typed fields', () => {
     const base = { partition: 'gpu', gpus: 1, cpus: 4 };
-    expect(toResourceOverrides({ base, typed: { cpus: 8 } })).toEqual({ ...base, cpus: 8 });
+    expect(toExplicitResources({ base, typed: { cpus: 8 } })).toEqual({ ...base, cpus: 8 });
   });
 
   it('leave the partition to the portal once GPUs are added or removed', () => {
     const base = { partition: 'cpu', gpus: 0, cpus: 2 };
-    expect(toResourceOverrides({ base, typed: { gpus: 4 } })).toEqual({ gpus: 4, cpus: 2 });
+    expect(toExplicitResources({ base, typed: { gpus: 4 } })).toEqual({ gpus: 4, cpus: 2 });
     const gpu = { partition: 'gpu', gpus: 2 };
-    expect(toResourceOverrides({ base: gpu, typed: { gpus: 0 } })).toEqual({ gpus: 0 });
-    expect(toResourceOverrides({ base: gpu, typed: { gpus: 1 } })).toEqual({
+    expect(toExplicitResources({ base: gpu, typed: { gpus: 0 } })).toEqual({ gpus: 0 });
+    expect(toExplicitResources({ base: gpu, typed: { gpus: 1 } })).toEqual({
       partition: 'gpu',
       gpus: 1,
     });
-    expect(toResourceOverrides({ base: gpu, typed: { gpus: null } })).toHaveProperty('partition');
+    expect(toExplicitResources({ base: gpu, typed: { gpus: null } })).toHaveProperty('partition');
   });
 
   it('keep a partition that the user chose', () => {
     const base = { partition: 'cpu', gpus: 0 };
     const typed = { gpus: 4, partition: 'cpu' };
-    expect(toResourceOverrides({ base, typed })).toEqual(typed);
+    expect(toExplicitResources({ base, typed })).toEqual(typed);
   });
 
   it('are recognized in a stored draft', () => {
-    expect(isResourceOverrides({ gpus: null, cpus: 2, partition: 'cpu' })).toBe(true);
-    expect(isResourceOverrides({ node: { gpus: 1 } })).toBe(false);
-    expect(isResourceOverrides(null)).toBe(false);
+    expect(isExplicitResources({ gpus: null, cpus: 2, partition: 'cpu' })).toBe(true);
+    expect(isExplicitResources({ node: { gpus: 1 } })).toBe(false);
+    expect(isExplicitResources(null)).toBe(false);
   });
 });
 

@@ -1,10 +1,10 @@
-/** Resources that a form requests: only explicit fields; the portal completes the others. Pure. */
+/** Resources that a form requests: only explicit fields; the portal fills in the others. Pure. */
 import { t } from '@lingui/core/macro';
 import type { ResourceRequest } from '@/api/types';
 import { isNumber, isRecordOf, isText } from '@/lib/drafts';
 
 /** Resources that were set explicitly; null is a field that was emptied. */
-export type ResourceOverrides = {
+export type ExplicitResources = {
   [K in keyof ResourceRequest]?: ResourceRequest[K] | null;
 };
 
@@ -28,22 +28,22 @@ export function checkEmpty(values: ResourceFormValues & { nodes?: number | null 
   return Object.fromEntries(empty.map(([field]) => [field, t`Enter a number.`]));
 }
 
-/** `base` comes from a preset, a setup, a link or an earlier job, `typed` from the user. */
+/** `base`: from a preset, a setup, a link or an earlier job; `typed`: what the user changed. */
 export interface ResourceSources {
-  base: ResourceOverrides;
-  typed: ResourceOverrides;
+  base: ExplicitResources;
+  typed: ExplicitResources;
 }
 
 const isValue = (value: unknown): value is string | number | null =>
   value === null || isText(value) || isNumber(value);
 
 /** Return whether a value of a stored draft is valid. */
-export const isResourceOverrides = (value: unknown): value is ResourceOverrides =>
+export const isExplicitResources = (value: unknown): value is ExplicitResources =>
   isRecordOf(isValue)(value);
 
 /** Merge both sources. A partition chosen for work without GPUs is dropped once GPUs are requested,
  * and the reverse: unless the user sets one, the portal chooses another. */
-export function toResourceOverrides({ base, typed }: ResourceSources): ResourceOverrides {
+export function toExplicitResources({ base, typed }: ResourceSources): ExplicitResources {
   const merged = { ...base, ...typed };
   if (base.gpus == null || typed.gpus == null || 'partition' in typed) return merged;
   if (base.gpus > 0 === typed.gpus > 0) return merged;

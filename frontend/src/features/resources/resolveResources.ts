@@ -1,18 +1,18 @@
-/** Resource requests of a form, completed and validated by the portal as at submission. */
+/** A form's resource requests, which the portal fills in and validates as at submission. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { FieldError } from '@/api/problem';
 import type { ResolvedResources } from '@/api/types';
-import type { ResourceOverrides } from './requestedResources';
+import type { ExplicitResources } from './requestedResources';
 
-/** The purpose of resources: a template's job, or a session or script in an environment. */
+/** The template or environment that resources are for. Sessions and scripts have an environment. */
 export interface Purpose {
   template?: string;
   environment?: string;
 }
 
 export interface ResolvedRequest {
-  requested: ResourceOverrides;
+  requested: ExplicitResources;
   resources: ResolvedResources;
   /** why a submission would be refused */
   errors: readonly FieldError[];
@@ -28,7 +28,7 @@ const FRESH_MS = 30_000;
 
 export const resolvedResourcesQuery = (
   purpose: Purpose,
-  requests: readonly ResourceOverrides[],
+  requests: readonly ExplicitResources[],
   sessionName: string | null = null,
 ) =>
   queryOptions({

@@ -3,7 +3,7 @@ import { ApiError, type FieldError, messageAt } from '@/api/problem';
 import type { ResourceErrors } from './requestedResources';
 
 /** The fields of one node; a job also has the number of nodes. */
-export const NODE_FIELDS = [
+export const PER_NODE_FIELDS = [
   'partition',
   'gpus',
   'gpu_type',
@@ -11,7 +11,7 @@ export const NODE_FIELDS = [
   'memory_gb',
   'time_limit_minutes',
 ] as const satisfies readonly (keyof ResourceErrors)[];
-export const RESOURCE_FIELDS: readonly (keyof ResourceErrors)[] = ['nodes', ...NODE_FIELDS];
+export const RESOURCE_FIELDS: readonly (keyof ResourceErrors)[] = ['nodes', ...PER_NODE_FIELDS];
 
 export function toResourceErrors(errors: readonly FieldError[]): ResourceErrors {
   const messages = RESOURCE_FIELDS.map((field) => [field, messageAt(errors, field)] as const);

@@ -1,15 +1,16 @@
-/** Conversion between completed resources and a form's values. Pure. */
+/** Conversion between resources that the portal has filled in and a form's values. Pure. */
 import type { Cluster, ResolvedResources, SessionRequest } from '@/api/types';
 import { findPartition } from './outlook';
-import type { ResourceFormValues, ResourceOverrides } from './requestedResources';
+import type { ExplicitResources, ResourceFormValues } from './requestedResources';
 
 /** Shown if the site leaves the memory to Slurm: the field needs a number. */
 const DEFAULT_MEMORY_GB = 4;
 
-/** Return the values: explicit fields unchanged, emptied ones included, and the others as completed. */
+/** Return the values: explicit fields unchanged, emptied ones included, and the others as the portal
+ * has filled them in. */
 export function toValues(
   completed: ResolvedResources,
-  explicit: ResourceOverrides,
+  explicit: ExplicitResources,
   cluster: Cluster,
 ): ResourceFormValues {
   const { partition, gpus, gpu_type, cpus, memory_gb, time_limit_minutes } = {

@@ -11,7 +11,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** The question whether to stop one of the user's sessions, which stops it. */
+/** The dialog that confirms and stops one of the user's sessions. */
 export function ConfirmStop({ session, opened, onClose }: Props) {
   const [busy, run] = useAction();
   const restart = useRestart(session);

@@ -22,7 +22,7 @@ export function StartAgainButton({ session, ...buttonProps }: StartAgainProps) {
     await navigate({
       to: '/start-again/$name',
       params: { name },
-      // on the page that waits for a start, the chosen app is kept
+      // keep the app to open instead of JupyterLab, if the start page set one in the history state
       state: ({ openWith = null }) => toOpenWithState(openWith),
     });
   };

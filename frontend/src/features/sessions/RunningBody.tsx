@@ -37,7 +37,7 @@ export function RunningBody({ session }: { session: Session }) {
           id={session.id}
           name={session.name}
           stop={<StopButton session={session} compact />}
-          quiet={session.idle_since !== null}
+          hideIdleHint={session.idle_since !== null}
         />
       )}
       <IdleLine session={session} />

@@ -7,10 +7,10 @@ export function SessionTensorboard({ session }: { session: Session }) {
   return (
     <TensorboardLine
       board={session.tensorboard}
-      separate={session.state === 'ended'}
+      inOwnJob={session.state === 'ended'}
       onStop={() => stopTensorboard(session.id)}
       share={{ kind: 'sessions', id: session.id, name: session.name }}
-      stopped
+      showStopped
     />
   );
 }

@@ -6,7 +6,7 @@ import { Suspense, useEffect } from 'react';
 import type { Session } from '@/api/types';
 import { type OpenWith, readOpenWith } from '@/features/apps/openWith';
 import { translateExact } from '@/i18n/translate';
-import { isLive } from '@/live/reducer';
+import { isActive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { lazyPart } from '@/ui/lazyPart';
 import { NotFoundPage } from '@/ui/NotFoundPage';
@@ -35,7 +35,7 @@ function useStartAgain(session: Session | undefined): boolean {
   const [, run] = useAction();
   const waiting = session !== undefined && session.id === restart;
   useEffect(() => {
-    if (!waiting || isLive(session)) return;
+    if (!waiting || isActive(session)) return;
     void run(() => startAgain(session));
     // reloading the page starts nothing
     void navigate({ to: '.', search: {}, replace: true });
@@ -47,12 +47,12 @@ function title(session: Session, restarting: boolean): string {
   const { name, state } = session;
   if (restarting) return t`Restarting ${name}`;
   if (state === 'running') return t`${name} is running`;
-  return isLive(session) ? t`Starting ${name}` : t`${name} isn't running`;
+  return isActive(session) ? t`Starting ${name}` : t`${name} isn't running`;
 }
 
 function explanation(session: Session, restarting: boolean, openWith: OpenWith | null): string {
   if (restarting) return t`It starts again as soon as it has ended. Keep this page open.`;
-  if (!isLive(session))
+  if (!isActive(session))
     return t`Your files are safe; only the session has ended. Start it again to continue.`;
   if (openWith === null) return t`This page opens JupyterLab automatically as soon as it responds.`;
   return session.state === 'running'
@@ -65,7 +65,7 @@ export function StartAgainPage() {
   const { name } = useParams({ from: '/signed-in/start-again/$name' });
   const sessions = useLive((s) => s.sessions);
   const named = sessions?.filter((s) => s.name === name) ?? [];
-  const session = named.find(isLive) ?? named[0];
+  const session = named.find(isActive) ?? named[0];
   const restarting = useStartAgain(session);
   const openWith = useLocation({ select: ({ state }) => readOpenWith(state) });
   useOpenWhenRunning(restarting || openWith ? undefined : session);
@@ -76,7 +76,7 @@ export function StartAgainPage() {
       <Stack gap="md" w="100%" maw={560}>
         <PageTitle tab={title(session, restarting)}>{title(session, restarting)}</PageTitle>
         <Text c="dimmed">{explanation(session, restarting, openWith)}</Text>
-        {openWith && isLive(session) && !restarting && (
+        {openWith && isActive(session) && !restarting && (
           <Suspense>
             <AppOpening key={session.id} session={session} openWith={openWith} />
           </Suspense>

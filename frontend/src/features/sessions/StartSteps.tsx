@@ -8,7 +8,7 @@ import { timelineSteps } from './timeline';
 
 const SPOKEN = { done: t`done`, now: t`in progress`, later: t`not yet` };
 
-/** The steps from the click to an answering JupyterLab, with their times. */
+/** The steps from the click until JupyterLab responds, with their times. */
 export function StartSteps({ session }: { session: Session }) {
   const now = useNow();
   return (

@@ -3,7 +3,7 @@ import type { Session } from '@/api/types';
 import { ConfirmStop } from './ConfirmStop';
 import { isRunningOrSuspended } from './labels';
 
-/** The question whether to stop the session, opened by a link in its JupyterLab. */
+/** The stop dialog, when opened by a link in the session's JupyterLab. */
 export function StopRequest({ session }: { session: Session }) {
   const { stop } = useSearch({ from: '/signed-in/sessions/$id' });
   const navigate = useNavigate();

@@ -1,4 +1,4 @@
-/** Text for a session in which nothing has run for long. Pure. */
+/** Text for a session in which nothing has run for a long time. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { joinWithAnd } from '@/i18n/lists';
@@ -7,8 +7,8 @@ import { duration } from '@/lib/time';
 
 type Idle = Pick<Session, 'state' | 'idle_since' | 'resources'>;
 
-/** "Idle for 1 h: it holds 1 GPU and 4 CPUs that others could use."; null if not idle for long, or
- * its owner has chosen to keep it since (`keptAtMs`). */
+/** "Idle for 1 h: it holds 1 GPU and 4 CPUs that others could use."; null if not idle for a long
+ * time, or its owner has chosen to keep it since (`keptAtMs`). */
 export function idleText(
   session: Idle,
   nowMs: number,

@@ -39,7 +39,7 @@ export const isRunningOrSuspended = ({ state }: Pick<Session, 'state'>): boolean
 export const labUrl = ({ url, opens }: Pick<Session, 'url' | 'opens'>): string | null =>
   url === null ? null : `${url}${opens ?? ''}`;
 
-/** Return whether it ended unintentionally: then the card shows the reason and the log's end. */
+/** Return whether it ended unintentionally: then the card also shows the end of its log. */
 export function endedUnexpectedly(session: Pick<Session, 'state' | 'outcome'>): boolean {
   return session.state === 'ended' && stateLabel(session).tone === 'bad';
 }

@@ -1,4 +1,4 @@
-/** The steps from the click to an answering JupyterLab, with their durations. Pure. */
+/** The steps from the click until JupyterLab responds, with their durations. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Session, Step } from '@/api/types';
 
@@ -10,7 +10,7 @@ export interface TimelineStep {
   tookMs: number | null;
 }
 
-/** Each step ends with the event of the same index in the portal's timeline. */
+/** Each step ends with the portal's timeline event of the same name. */
 const STEPS: readonly { step: Step; label: string }[] = [
   { step: 'submitted', label: t`Submit the job to Slurm` },
   { step: 'allocated', label: t`Slurm allocates resources` },

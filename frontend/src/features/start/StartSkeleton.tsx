@@ -4,6 +4,7 @@ import formClasses from '@/ui/FormPage.module.css';
 import { FormSkeleton } from '@/ui/FormSkeleton';
 import classes from './StartPage.module.css';
 
+// shape, number of fields, height in px
 const GROUPS = [
   ['cards', 6, 280],
   ['cards', 4],

@@ -1,8 +1,8 @@
 /** The user's last choice on the start page, stored by username in this browser only. */
 
 import {
-  isResourceOverrides,
-  type ResourceOverrides,
+  type ExplicitResources,
+  isExplicitResources,
 } from '@/features/resources/requestedResources';
 import { readStored, writeStored } from '@/lib/storage';
 
@@ -12,7 +12,7 @@ export interface LastStart {
   environment: string | null;
   /** null for custom resources */
   preset: string | null;
-  custom: ResourceOverrides | null;
+  custom: ExplicitResources | null;
 }
 
 const NOTHING: LastStart = { environment: null, preset: null, custom: null };
@@ -22,7 +22,7 @@ export function loadLastStart(username: string): LastStart {
     const value: unknown = JSON.parse(readStored(keyOf(username)) ?? 'null');
     if (typeof value !== 'object' || value === null) return NOTHING;
     const last: LastStart = { ...NOTHING, ...value };
-    return { ...last, custom: isResourceOverrides(last.custom) ? last.custom : null };
+    return { ...last, custom: isExplicitResources(last.custom) ? last.custom : null };
   } catch {
     return NOTHING; // an older version wrote it
   }

@@ -2,7 +2,7 @@
 import type { Environment, Preset } from '@/api/types';
 import type { ResourceFormValues } from '@/features/resources/requestedResources';
 
-/** A preset, completed for the chosen environment. */
+/** A preset whose missing fields the portal has filled in for the chosen environment. */
 export interface CompletedPreset {
   preset: Preset;
   values: ResourceFormValues;
@@ -10,7 +10,8 @@ export interface CompletedPreset {
   problem: string | undefined;
 }
 
-/** Return the initial preset: the remembered one if it can be started, else the first that can. */
+/** Return the initial preset: the remembered one if it can be started, else the first that can and has
+ * no GPUs if the environment uses none, else the first that can. */
 export function firstPreset(
   presets: readonly CompletedPreset[],
   environment: Pick<Environment, 'gpu'>,

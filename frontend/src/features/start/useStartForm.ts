@@ -36,7 +36,7 @@ export interface SetupValues {
 
 export interface StartFormState {
   cluster: Cluster;
-  /** the site's presets, completed for the environment */
+  /** the site's presets, missing fields filled in by the portal for the environment */
   presets: readonly CompletedPreset[];
   environment: Environment | undefined;
   /** why the environment that a link or a setup requests is not chosen */

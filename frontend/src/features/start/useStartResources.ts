@@ -3,11 +3,11 @@ import type { FieldError } from '@/api/problem';
 import type { Cluster, Environment, Preset, ResourceRequest } from '@/api/types';
 import {
   changesOf,
-  isResourceOverrides,
+  type ExplicitResources,
+  isExplicitResources,
   type ResourceFormValues,
-  type ResourceOverrides,
   type ResourceSources,
-  toResourceOverrides,
+  toExplicitResources,
 } from '@/features/resources/requestedResources';
 import { resolvedResourcesQuery } from '@/features/resources/resolveResources';
 import { toValues } from '@/features/resources/values';
@@ -30,7 +30,7 @@ const accountAndQosOf = ({ account, qos }: ResourceRequest): AccountAndQos => ({
 });
 
 export interface StartResources {
-  /** the site's presets, completed for this environment */
+  /** the site's presets, missing fields filled in by the portal for this environment */
   presets: readonly CompletedPreset[];
   /** undefined for custom resources */
   chosenPreset: Preset | undefined;
@@ -39,15 +39,15 @@ export interface StartResources {
   errors: readonly FieldError[];
   /** whether that answer is about exactly these values */
   isCurrent: boolean;
-  /** the explicit fields, without those that the portal has completed */
-  explicit: ResourceOverrides;
+  /** the explicit fields, without those that the portal has filled in */
+  explicit: ExplicitResources;
   accountAndQos: AccountAndQos;
   /** the choice to remember for the next start */
   choice: Pick<LastStart, 'preset' | 'custom'>;
   choosePreset: (name: string) => void;
   setValues: (values: ResourceFormValues) => void;
   /** replaces the resources by these, as custom ones */
-  setCustom: (resources: ResourceOverrides) => void;
+  setCustom: (resources: ExplicitResources) => void;
   /** the same, with account and QOS */
   setCustomWithAccount: (resources: ResourceRequest) => void;
   /** asks the portal again */
@@ -55,8 +55,8 @@ export interface StartResources {
 }
 
 const isResourceSources = isLike<ResourceSources>({
-  base: isResourceOverrides,
-  typed: isResourceOverrides,
+  base: isExplicitResources,
+  typed: isExplicitResources,
 });
 
 /** Return the values of the form's resource fields. */
@@ -65,7 +65,7 @@ const formResourcesOf = ({
   qos: __,
   nodes: ___,
   ...resources
-}: ResourceOverrides): ResourceOverrides =>
+}: ExplicitResources): ExplicitResources =>
   Object.fromEntries(Object.entries(resources).filter(([, value]) => value != null));
 
 /** Keep the resources: a preset of the site, or custom ones; null until the portal answers. */
@@ -100,12 +100,12 @@ export function useStartResources(
   );
   const purpose = environment === undefined ? {} : { environment: environment.name };
   const requests = [
-    toResourceOverrides(custom),
+    toExplicitResources(custom),
     ...cluster.presets.map(({ resources }) => formResourcesOf(resources)),
   ];
   const { answer, isCurrent, failure, askAgain } = useAnswer(
     { requests, name: sessionName || null },
-    (typed) => resolvedResourcesQuery(purpose, typed.requests, typed.name),
+    (settled) => resolvedResourcesQuery(purpose, settled.requests, settled.name),
   );
   const [completedCustom, ...completedPresets] = answer?.items ?? [];
   if (answer === undefined || completedCustom === undefined)
@@ -122,8 +122,8 @@ export function useStartResources(
       ? undefined
       : firstPreset(presets, environment, chosenName);
   const values =
-    chosen?.values ?? toValues(completedCustom.resources, toResourceOverrides(custom), cluster);
-  const setCustom = (resources: ResourceOverrides): void => {
+    chosen?.values ?? toValues(completedCustom.resources, toExplicitResources(custom), cluster);
+  const setCustom = (resources: ExplicitResources): void => {
     setCustomSources({ base: formResourcesOf(resources), typed: {} });
     choose(CUSTOM);
   };
@@ -133,13 +133,13 @@ export function useStartResources(
     values,
     errors: [...(chosen ? [] : completedCustom.errors), ...answer.errors],
     isCurrent,
-    explicit: chosen ? formResourcesOf(chosen.preset.resources) : toResourceOverrides(custom),
+    explicit: chosen ? formResourcesOf(chosen.preset.resources) : toExplicitResources(custom),
     accountAndQos,
     choice: {
       preset: chosen?.preset.name ?? null,
       custom:
         Object.keys(custom.base).length + Object.keys(custom.typed).length > 0
-          ? toResourceOverrides(custom)
+          ? toExplicitResources(custom)
           : null,
     },
     choosePreset: (name) => {

@@ -10,7 +10,8 @@ export function SizingHint({
   sizing,
   ...rest
 }: Omit<SizingProps, 'sizing'> & { sizing: Sizing | undefined }) {
-  if (sizing === undefined || Object.keys(rest.resources.sized.fields).length === 0) return null;
+  if (sizing === undefined || Object.keys(rest.resources.suggested.fields).length === 0)
+    return null;
   return (
     <Suspense>
       <SizingNotice sizing={sizing} {...rest} />

@@ -24,27 +24,27 @@ const RESTORE_LABELS: Record<ComparedWith, string> = {
 
 /** The usage of earlier runs, and a button that applies suggested resources or restores the others. */
 export function SizingNotice({ sizing, resources, source, onChange }: SizingProps) {
-  const { sized } = resources;
-  const texts = hintTexts(sizing, sized.fields, source);
+  const { suggested } = resources;
+  const texts = hintTexts(sizing, suggested.fields, source);
   return (
     <Notice tone="info">
       <div className={classes.sizing}>
         {texts.map((text) => (
           <p key={text}>{text}</p>
         ))}
-        {sized.applied && (
+        {suggested.applied && (
           <p>
             <Trans>The values are filled in accordingly, with some headroom.</Trans>
           </p>
         )}
-        {sized.otherShape ? (
+        {suggested.otherShape ? (
           <p>
             <Trans>
               Those runs used different numbers of nodes or GPUs: this one may need more.
             </Trans>
           </p>
         ) : (
-          'time_limit_minutes' in sized.fields && (
+          'time_limit_minutes' in suggested.fields && (
             <p>
               <Trans>Set a longer time limit if this run has more work to do.</Trans>
             </p>
@@ -53,9 +53,11 @@ export function SizingNotice({ sizing, resources, source, onChange }: SizingProp
         <Button
           size="compact-sm"
           variant="default"
-          onClick={() => onChange(sized.applied ? sized.restore : sized.apply)}
+          onClick={() => onChange(suggested.applied ? suggested.restore : suggested.apply)}
         >
-          {sized.applied ? RESTORE_LABELS[source] : t`Use ${{ numbers: fieldsText(sized.fields) }}`}
+          {suggested.applied
+            ? RESTORE_LABELS[source]
+            : t`Use ${{ numbers: fieldsText(suggested.fields) }}`}
         </Button>
       </div>
     </Notice>

@@ -107,6 +107,7 @@ interface ImportedFile {
 
 const NO_FILE = { importedScript: null, startedFromFile: false } as const;
 
+// each group: shape, number of fields
 const GROUPS = {
   cards: [['cards', 9]],
   form: [

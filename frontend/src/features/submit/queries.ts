@@ -43,7 +43,7 @@ export const renderQuery = (name: string, values: Rendering) =>
     placeholderData: keepPreviousData,
   });
 
-/** The kind of runs that a sizing is for. */
+/** The source of past usage: a job's, a template's or a script's earlier runs. */
 export type SizedBy =
   | { job: string }
   | { template: string; environment: string | null }

@@ -2,9 +2,9 @@
 import { ApiError, errorMessage } from '@/api/problem';
 import type { Cluster, JobRequest, ResolvedResources } from '@/api/types';
 import type {
+  ExplicitResources,
   ResourceErrors,
   ResourceFormValues,
-  ResourceOverrides,
 } from '@/features/resources/requestedResources';
 import { RESOURCE_FIELDS } from '@/features/resources/resourceErrors';
 import { toResources, toValues } from '@/features/resources/values';
@@ -22,7 +22,7 @@ export interface JobResourceFormValues {
 /** Return the form's values. They have account and QOS only if they are explicit, not the site's defaults. */
 export function toJobValues(
   completed: ResolvedResources,
-  explicit: ResourceOverrides,
+  explicit: ExplicitResources,
   cluster: Cluster,
 ): JobResourceFormValues {
   const { nodes } = { ...completed, ...explicit };
@@ -35,7 +35,7 @@ export function toJobValues(
 }
 
 /** Return all fields in one object, as the API names them. */
-export const flattenValues = ({ node, ...others }: JobResourceFormValues): ResourceOverrides => ({
+export const flattenValues = ({ node, ...others }: JobResourceFormValues): ExplicitResources => ({
   ...node,
   ...others,
 });

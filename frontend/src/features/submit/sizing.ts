@@ -2,8 +2,8 @@
 import { messageAt } from '@/api/problem';
 import type { Sizing } from '@/api/types';
 import type {
+  ExplicitResources,
   ResourceFormValues,
-  ResourceOverrides,
 } from '@/features/resources/requestedResources';
 import type { ResolvedRequest } from '@/features/resources/resolveResources';
 import type { JobResourceFormValues } from './request';
@@ -17,9 +17,9 @@ export type ComparedWith = 'template' | 'job' | 'script';
 
 /** Return the requests to complete and validate: `base`, and one with the suggestions, if any. */
 export function withSuggestions(
-  base: ResourceOverrides,
+  base: ExplicitResources,
   sizing: Sizing | undefined,
-): ResourceOverrides[] {
+): ExplicitResources[] {
   const suggested = SIZED.map((field) => [field, sizing?.[field]?.suggested ?? null] as const);
   const present = suggested.filter(([, value]) => value !== null);
   return present.length === 0 ? [base] : [base, { ...base, ...Object.fromEntries(present) }];

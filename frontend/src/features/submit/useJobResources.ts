@@ -3,10 +3,10 @@ import type { Cluster, ResolvedResources, ResourceRequest, Sizing } from '@/api/
 import {
   changesOf,
   checkEmpty,
-  isResourceOverrides,
+  type ExplicitResources,
+  isExplicitResources,
   type ResourceErrors,
-  type ResourceOverrides,
-  toResourceOverrides,
+  toExplicitResources,
 } from '@/features/resources/requestedResources';
 import { type Purpose, resolvedResourcesQuery } from '@/features/resources/resolveResources';
 import { toResourceErrors } from '@/features/resources/resourceErrors';
@@ -26,7 +26,7 @@ export interface JobResourcesState {
   values: JobResourceFormValues;
   set: (values: JobResourceFormValues) => void;
   /** sets these fields only */
-  fill: (fields: ResourceOverrides) => void;
+  fill: (fields: ExplicitResources) => void;
   /** errors of the portal's last answer and of missing numbers */
   fieldErrors: ResourceErrors;
   /** whether that answer is to exactly these values */
@@ -35,15 +35,15 @@ export interface JobResourcesState {
   possible: boolean;
   /** the resources to submit */
   requested: ResourceRequest;
-  /** the same, without fields that the portal has completed */
+  /** the same, without fields that the portal has filled in */
   explicit: ResourceRequest;
   /** asks the portal again */
   askAgain: () => void;
-  sized: SizedState;
+  suggested: SuggestedResources;
 }
 
 /** Resources suggested by earlier runs. */
-export interface SizedState {
+export interface SuggestedResources {
   /** the suggestions; empty if there are none */
   fields: SizedFields;
   /** whether the form has the suggested values */
@@ -56,6 +56,7 @@ export interface SizedState {
 }
 
 interface JobResourcesInput {
+  /** the template or environment that the resources are for */
   purpose: Purpose;
   /** the default resources */
   defaults: ResolvedResources;
@@ -69,7 +70,7 @@ interface JobResourcesInput {
   draft: FormDraft;
 }
 
-const NONE: ResourceOverrides = {};
+const NONE: ExplicitResources = {};
 
 /** Keep the resources in a job's form. */
 export function useJobResources(input: JobResourcesInput): JobResourcesState {
@@ -81,14 +82,14 @@ export function useJobResources(input: JobResourcesInput): JobResourcesState {
   const before = toJobValues(baseResources, base, cluster);
   const fields = suggestedFields(sizing, before, suggested);
   // Until a field is changed, the form follows suggestions, which may arrive after it is shown.
-  const [changed, setChanged] = useDraftField<ResourceOverrides | null>(
+  const [changed, setChanged] = useDraftField<ExplicitResources | null>(
     draft,
     'resources',
     () => null,
-    orNull(isResourceOverrides),
+    orNull(isExplicitResources),
   );
   const typed = changed ?? (applySizing ? fields : NONE);
-  const explicit = toResourceOverrides({ base, typed });
+  const explicit = toExplicitResources({ base, typed });
   const { answer, isCurrent, askAgain } = useAnswer(explicit, (request) =>
     resolvedResourcesQuery(purpose, [request]),
   );
@@ -105,11 +106,11 @@ export function useJobResources(input: JobResourcesInput): JobResourcesState {
     fieldErrors: { ...fieldErrors, ...empty },
     isCurrent,
     possible: Object.keys(empty).length === 0 && !isInvalid,
-    // The portal completes at submission what it has not completed yet.
+    // At submission, the portal fills in what it has not filled in yet.
     requested: isCurrent ? toJobResources(values) : explicit,
     explicit,
     askAgain,
-    sized: {
+    suggested: {
       fields,
       applied: hasSuggestions(values, fields),
       otherShape: hasOtherShape(values, before),

@@ -11,7 +11,7 @@ type Messages = Readonly<Record<string, string>>;
 interface SubmitForm {
   /** the request to submit; null if the form is invalid */
   request: JobRequest | null;
-  /** its resources, without fields that the portal has completed */
+  /** its resources, without fields that the portal has filled in */
   explicit: ResourceRequest;
   parameters: readonly string[];
   fields: readonly string[];

@@ -24,9 +24,9 @@ interface Props {
   /** its session or job, if it can be shared here */
   share?: Parent & { name: string };
   /** whether to show a stopped one */
-  stopped?: boolean;
+  showStopped?: boolean;
   /** whether its session has ended, so that it runs in a job of its own */
-  separate?: boolean;
+  inOwnJob?: boolean;
 }
 
 /** A TensorBoard's state, if there is one. */
@@ -34,16 +34,16 @@ export function TensorboardLine({
   board,
   onStop,
   share,
-  stopped = false,
-  separate = false,
+  showStopped = false,
+  inOwnJob = false,
 }: Props) {
   const [busy, run] = useAction();
-  if (board === null || (board.state === 'stopped' && !stopped)) return null;
+  if (board === null || (board.state === 'stopped' && !showStopped)) return null;
   const ends = board.state !== 'failed' && board.state !== 'stopped';
   return (
     <div className={classes.board}>
       <StateChip tone={STATE_TONES[board.state]} label={STATE_LABELS[board.state]} />
-      {ends && separate && (
+      {ends && inOwnJob && (
         <span>
           <Trans>
             It uses resources until you stop it, or until it has been unused for a while.

@@ -7,7 +7,7 @@ interface Props {
   variant: 'filled' | 'default' | 'subtle';
 }
 
-/** A link for a live or ended session or job: its page starts a TensorBoard and opens it. */
+/** A link for an active or ended session or job: its page starts a TensorBoard and opens it. */
 export function TensorboardLink({ id, kind = 'sessions', variant }: Props) {
   const quiet = variant === 'subtle';
   return (

@@ -24,7 +24,7 @@ export function TensorboardPage() {
   return <StartTensorboard source={{ kind: 'sessions', id }} title={title} />;
 }
 
-/** The page that opens a job's TensorBoard, live or ended. */
+/** The page that opens the TensorBoard of an active or ended job. */
 export function JobTensorboardPage() {
   const { id } = useParams({ from: '/signed-in/jobs/$id/tensorboard' });
   const { logdir } = useSearch({ from: '/signed-in/jobs/$id/tensorboard' });

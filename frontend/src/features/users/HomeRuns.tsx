@@ -9,7 +9,7 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { useReauthAction } from '@/ui/useReauthAction';
 import { makeHome } from './actions';
-import { homeRunLabel, homeTask, isLiveRun, isManaged } from './labels';
+import { homeRunLabel, homeTask, isActiveRun, isManaged } from './labels';
 import type { HomeRun, User } from './types';
 
 /** Runs of the site's home directory command, with their output. */
@@ -62,7 +62,7 @@ function Run({ run }: { run: HomeRun }) {
           {code !== null && code !== 0 && ` · ${t`exit code ${code}`}`}
         </span>
       </div>
-      {run.output !== '' && !isLiveRun(run) && (
+      {run.output !== '' && !isActiveRun(run) && (
         <Fold
           className={classes.runOutput}
           summary={<Trans>Output</Trans>}

@@ -81,7 +81,7 @@ function Lines({ rows }: { rows: ImportLine[] }) {
 }
 
 const COLUMNS: Column<ImportLine>[] = [
-  { id: 'line', header: t`Line`, cell: ({ line }) => line, labeled: true },
+  { id: 'line', header: t`Line`, cell: ({ line }) => line, narrowLabeled: true },
   {
     id: 'username',
     header: t`User name`,
@@ -92,20 +92,20 @@ const COLUMNS: Column<ImportLine>[] = [
     id: 'result',
     header: t`Result`,
     cell: ({ result }) => <StateChip {...RESULTS[result]} />,
-    beside: true,
+    narrowBeside: true,
   },
   {
     id: 'login-group',
     header: t`Login group`,
     cell: (row) => row.login_group ?? '–',
-    labeled: true,
+    narrowLabeled: true,
     isEmpty: (row) => row.login_group === null,
   },
   {
     id: 'account',
     header: t`Slurm account`,
     cell: (row) => row.slurm_account ?? '–',
-    labeled: true,
+    narrowLabeled: true,
     isEmpty: (row) => row.slurm_account === null,
   },
   {

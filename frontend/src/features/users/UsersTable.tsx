@@ -55,7 +55,7 @@ const COLUMNS: Column<UserRow>[] = [
   {
     id: 'state',
     header: t`State`,
-    beside: true,
+    narrowBeside: true,
     cell: (row) => <StateChip {...userStateLabel(row)} />,
   },
   {
@@ -74,7 +74,7 @@ const COLUMNS: Column<UserRow>[] = [
     id: 'login',
     header: t`Last login`,
     cell: ({ last_login_at: at }) => (at ? <Time at={at} relative /> : t`never`),
-    labeled: true,
+    narrowLabeled: true,
     isEmpty: ({ last_login_at: at }) => !at,
   },
 ];

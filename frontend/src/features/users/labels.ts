@@ -128,7 +128,7 @@ export function homeRunLabel(run: Pick<HomeRun, 'state'>): StateLabel {
   }
 }
 
-export const isLiveRun = ({ state }: Pick<HomeRun, 'state'>): boolean =>
+export const isActiveRun = ({ state }: Pick<HomeRun, 'state'>): boolean =>
   state === 'queued' || state === 'running';
 
 /** Return whether the user is deleted or being deleted: then nothing can be changed. */

@@ -3,7 +3,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { USERS_KEY } from '@/features/directory/queries';
 import type { Filter } from './filters';
-import { isDeprovisioning, isLiveRun } from './labels';
+import { isActiveRun, isDeprovisioning } from './labels';
 import type { User } from './types';
 
 export interface UsersSearch {
@@ -34,7 +34,7 @@ const NOW_AND_THEN_MS = 10_000;
 function followMs(user: User | undefined): number {
   if (user === undefined) return NOW_AND_THEN_MS;
   const fresh = user.readiness.session.answer === 'unknown' && !user.directory_problem;
-  const busy = isDeprovisioning(user) || user.home_runs.some(isLiveRun);
+  const busy = isDeprovisioning(user) || user.home_runs.some(isActiveRun);
   if (busy) return SOON_MS;
   return fresh ? SLURM_MS : NOW_AND_THEN_MS;
 }

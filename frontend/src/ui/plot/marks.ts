@@ -1,6 +1,6 @@
 /**
- * The distinction of lines and bars in a chart: by color, then by dashes. A mark is a number from
- * 0. Independent of uPlot, for tables and bars too.
+ * Distinguishes a chart's lines and bars: by color, then by dash pattern. A mark is the index
+ * of such a combination. Independent of uPlot, for tables and bars too.
  */
 const COLORS = ['--busy', '--waiting', '--good', '--bad'];
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];

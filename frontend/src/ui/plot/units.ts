@@ -7,7 +7,7 @@ import { localTime } from '@/lib/time';
 
 export interface PlotUnit {
   text: (value: number) => string;
-  /** possible distances of two ticks, ascending; powers of ten by default */
+  /** possible tick intervals, ascending; powers of ten by default */
   steps?: readonly number[];
   /** the smallest upper bound of an axis, so that noise near zero stays small */
   least: number;
@@ -57,14 +57,14 @@ export function timeFormat(at: readonly number[]): (seconds: number) => string {
   return (seconds) => (span < HOUR_S ? tickText(seconds, 1) : timeText(seconds));
 }
 
-/** Possible distances of two ticks of a time axis, in seconds. */
+/** Possible tick intervals of a time axis, in seconds. */
 export const TIME_STEPS_S: number[] = [
   ...[5, 10, 15, 30],
   ...[1, 2, 5, 10, 20, 30, 60, 120, 180, 360, 720].map((minutes) => minutes * 60),
   ...[1, 2, 5, 10, 30, 90, 365, 3650].map((days) => days * 86_400),
 ];
 
-/** Format a tick of a time axis: with seconds or without a time of day, as their distance needs. */
+/** Format a tick of a time axis: with seconds or without a time of day, as their interval needs. */
 export function tickText(seconds: number, stepS: number): string {
   const date = new Date(seconds * 1000);
   if (stepS < 60) return date.toLocaleTimeString(dateLocale());
