@@ -1,1 +1,3 @@
-"""Rendering of the configuration of nginx, the hub and the machine from the portal's settings."""
+"""Packaging, installation and upgrade of the portal, and the configuration rendered from its
+settings.
+"""

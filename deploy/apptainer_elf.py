@@ -22,7 +22,7 @@ from dataclasses import dataclass
 PREFIX = "__isoc23_"
 STAND_INS = frozenset({"strtol", "strtoul", "strtoll", "strtoull"})
 NEWER = "GLIBC_2.38"
-OLDER = "GLIBC_2.2.5"  # the first version of glibc on x86-64: every function of 1999 has it
+OLDER = "GLIBC_2.2.5"  # glibc's baseline on x86-64; all C99 functions have it
 LIBC = "libc.so.6"
 
 _SHT_DYNSYM = 11

@@ -127,7 +127,9 @@ def _print_versions(link: Path, target: Path) -> None:
 def system_files(
     out: Annotated[
         Path | None,
-        typer.Option(help="Check this folder instead of this machine.", show_default=False),
+        typer.Option(
+            help="Write the files below this folder instead of to this machine.", show_default=False
+        ),
     ] = None,
     install: Annotated[
         bool, typer.Option("--install", help="Install the files. Requires root.")

@@ -134,14 +134,14 @@ def _configure_hub(c: Any, values: dict[str, Any], public_url: str) -> None:
     c.JupyterHub.authenticate_prometheus = True
     # POST and DELETE of a server return at once; the outcome is polled later
     at_once = {"slow_spawn_timeout": 0, "slow_stop_timeout": 0}
-    c.JupyterHub.tornado_settings = {**at_once, "log_function": log_named_request}
+    c.JupyterHub.tornado_settings = {**at_once, "log_function": log_request_with_id}
     c.JupyterHub.logging_config = {
         "formatters": {"console": {"class": "spawner.jupyterhub.log.JsonLines"}}
     }
 
 
-def log_named_request(handler: Any) -> None:
-    """Log a request as the hub does, with the request's name."""
+def log_request_with_id(handler: Any) -> None:
+    """Log a request as the hub does, with its request id."""
     adopt_request_id(handler)
     log_request(handler)
 
@@ -168,8 +168,8 @@ def _configure_spawner(c: Any, node_url: str, internal: dict[str, Any]) -> None:
     c.PortalSpawner.internal_secret = internal["internal_secret"]
     c.Spawner.hub_connect_url = node_url
     c.Spawner.default_url = "/lab"
-    # a revoked browser keeps access for up to this long, and REST works for this long without the
-    # hub
+    # a browser whose login was revoked keeps access for up to this long, and REST works for this
+    # long without the hub
     c.Spawner.args = ["--HubOAuth.cache_max_age=30"]
     c.Spawner.env_keep = []
     # the user's old files in ~/.jupyter must not break a start

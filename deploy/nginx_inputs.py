@@ -93,6 +93,7 @@ class NginxInputs:
       `portal` also for a session that is not running.
     - `portals` lists all portals if there are several, with the one to try first at the beginning.
     - `node_ca` is the certificate file of the CA for TLS on the nodes, if there is one.
+    - `device_cookie` is the cookie of a browser that has logged in before.
     - `version` is the version of the nginx that reads the configuration, () if unknown.
     - `trusted_proxies` are trusted to report the client's address.
     - `connections` limits the connections open from one address; 0 means no limit.

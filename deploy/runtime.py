@@ -49,7 +49,7 @@ def locate(link: Path, python: str) -> Path:
 
 
 def find_python(link: Path) -> str:
-    """Return the Python of the present folder, or the default one if there is none."""
+    """Return the Python of the current folder, or the default one if there is none."""
     program = link / "bin/python3"
     while program.is_symlink():
         program = program.parent / program.readlink()

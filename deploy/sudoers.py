@@ -1,4 +1,7 @@
-"""The sudoers file that lets the portal's account run the launcher as users, and nothing else.
+"""The sudoers file for the portal's account.
+
+It lets that account run the launcher as users, and the site's programs for home directories as
+root.
 
 Pure, and needs only the standard library: `cluster/` renders its own file from here, too.
 """

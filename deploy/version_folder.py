@@ -62,6 +62,6 @@ def point(link: Path, to: str) -> None:
 def older(link: Path) -> list[Path]:
     """Return the folders other than the current one, newest first: programs may still run from
     them."""
-    present = link.resolve()
-    folders = [path for path in link.parent.glob(f"{link.name}-*") if path != present]
+    current = link.resolve()
+    folders = [path for path in link.parent.glob(f"{link.name}-*") if path != current]
     return sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)

@@ -1,10 +1,11 @@
 """Packaging of the portal as one wheel (code, migrations, pages, and the nodes' files), and of the
 command line for users as another.
 
-    STATE/build/bin/python -m deploy.wheel --out DIR
+    python -m deploy.wheel --out DIR
 
 It packs a copy, so that nothing is left in the checkout. requirements.lock is put beside the wheel
-and names every package that it needs, with hashes. Needs pip and setuptools, but no network.
+and names every package that it needs, with hashes. Needs a Python with pip and setuptools (`make
+prepare` creates one in build/ of the state folder), but no network.
 """
 
 from __future__ import annotations

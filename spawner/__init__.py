@@ -14,7 +14,7 @@ Words in this package:
   portal         the web application that owns all data and every Slurm job
   site           the installation: its administrators, settings and catalog folder
   hub            JupyterHub, which logs browsers in to the servers of sessions
-  launcher       a program that acts as one user, by sudo: the only one with this right
+  launcher       the program that acts as one user: sudo permits no other to run as a user
   node program   a program of spawner/node, which runs as the user on a compute node
   gate           the portal's answer to nginx: who may pass, and to which address on which node
   environment    container image, modules or virtualenv that kernels and jobs run in; the variables

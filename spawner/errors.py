@@ -10,13 +10,14 @@
       ├── LauncherUnavailable  sudo refused, the launcher died, or it missed its deadline
       │   └── NoFilesProgram   files.pyz, beside the launcher, is missing or of another version
       ├── HomeUnavailable      the user's home is missing, full or not writable
-      ├── PathRefused          a path that leaves the user's own folder, or goes through a link
+      ├── PathRefused          a path that may not be read, is not absolute or not a file, or that
+      │                        leaves the portal's folder or contains a link there
       ├── FileProblem          a file operation failed; `code` is the reason
       └── BadRequest           the request is malformed: an error of the caller
 
 After `Unreachable` and `LauncherUnavailable`, except for `NoFilesProgram`, the outcome is unknown:
-the caller keeps the last known state and asks again. Every message is a sentence for the user; a
-program's stderr is kept separately, for logs.
+the caller keeps the last known state and asks again. Every message except BadRequest's is a
+sentence for the user; a program's stderr is kept separately, for logs.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ class HomeUnavailable(LauncherError):
 
 
 class PathRefused(LauncherError):
-    """The path leaves the user's folder, or contains a link."""
+    """The user may not read the path, it is not absolute or not a file, or it leaves the portal's
+    folder or contains a link there.
+    """
 
 
 class FileProblem(LauncherError):

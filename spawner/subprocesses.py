@@ -33,8 +33,8 @@ async def _end_started(starting: asyncio.Future[asyncio.subprocess.Process]) -> 
 async def end(process: asyncio.subprocess.Process) -> None:
     """Kill the program if it runs, and read its pipes, as asyncio notices its end only then.
 
-    This completes even if the caller is cancelled, which a server that shuts down does more than
-    once. A program that cannot be killed, because it hangs in a driver or a file system or has
+    This completes even if the caller is cancelled repeatedly, as by a server that is shutting
+    down. A program that cannot be killed, because it hangs in a driver or a file system or has
     changed its account, is not waited for.
     """
     if process.returncode is None:
@@ -66,7 +66,7 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 async def _has_ended(process: asyncio.subprocess.Process, deadline: float) -> bool:
-    """Wait for the program's end; return False if cancelled, as the end of the loop does."""
+    """Wait for the program's end; return False if cancelled, as asyncio.run does at shutdown."""
     try:
         async with asyncio.timeout_at(deadline):
             await process.communicate()

@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--keep"]:
         descriptors, arguments = (int(arguments[1]),), arguments[2:]
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # only the end of standard input ends it
+        signal.signal(number, signal.SIG_IGN)  # ignored here: standard input decides
     command = subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,

@@ -179,7 +179,7 @@ PIECES = frozenset(
         "CPUs",
         "GPUs",
         "Responding.",
-        "licences",
+        "licenses",
         "line {0}",
         "memory",
         "nodes",
@@ -193,7 +193,7 @@ _MONTHS = (
 EXTRA = (
     "Home",  # portal.config.files.HOME
     *("class", "outputs"),  # choices of batch-inference.yaml
-    *("a list", "a minute", "a number", "a text"),
+    *("a list", "a minute", "a number", "a string"),
     *(
         f"{{0}} {word}{plural}"
         for word in (

@@ -54,7 +54,7 @@ PARTS = frozenset(
 )
 
 _ASK = "or ask your administrators."
-_KINDS = ("a number", "a whole number", "a text", "yes or no", "a list")
+_KINDS = ("a number", "a whole number", "a string", "yes or no", "a list")
 SPELT_OUT: dict[str, tuple[str, ...]] = {
     # portal/services/limits/limit_rules.py: the request, and the limit's owner in parentheses
     "Your sessions and jobs may last {0} at most{1}.": (
@@ -212,20 +212,24 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "{0} must have at least {1}.",
         "{0} must have at most {1}.",
         "{0} must not have the same element twice.",
-        "{0} does not have the right form.",
-        "{0} does not have the right form ({1}).",
+        "{0} has the wrong format.",
+        "{0} has the wrong format ({1}).",
         "{0} has a NUL character, which no program can be given.",
         "{0} has a character that can't be written in UTF-8.",
     ),
-    "does not have the right form{0}": (
-        "does not have the right form",
-        "does not have the right form ({0})",
-    ),
+    "has the wrong format{0}": ("has the wrong format", "has the wrong format ({0})"),
     "It requests {0} {1} than one {2} {3} here.": (
         "It requests more {0} than one job may have here.",
         "It requests more {0} than one node may have here.",
         "It requests less {0} than one job must request here.",
         "It requests less {0} than one node must request here.",
+        "It requests fewer {0} than one job must request here.",
+        "It requests fewer {0} than one node must request here.",
+    ),
+    "Ask for {0}.": ("Ask for more.", "Ask for less.", "Ask for fewer."),
+    "Wait until some {0} free, or request {1}.": (
+        "Wait until some is free, or request less.",
+        "Wait until some are free, or request fewer.",
     ),
     "This would exceed {0} on {1}.": (
         "This would exceed your limit on {0}.",

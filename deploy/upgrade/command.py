@@ -142,7 +142,7 @@ def _install(wheel: Path, installed: CurrentInstallation, python: str) -> Path:
         )
         if problem:
             raise UpgradeRefused(f"{problem} Free that space first.")
-        typer.echo(f"Installation of version {new.version} into {target}.")
+        typer.echo(f"Installing version {new.version} into {target}.")
         release.install(link, new, python)
     return target.resolve()
 

@@ -45,7 +45,7 @@ def load_schema(settings: Settings) -> Schema:
 def check_usable(settings: Settings) -> str:
     """Return the revision, from which this version can migrate.
 
-    Raises StartRefused for a newer or damaged database, and UpgradeRefused without one.
+    Raises StartRefused for a newer or damaged database, and UpgradeRefused for an empty one.
     """
     schema = load_schema(settings)
     startup.refuse_unusable(settings.database, schema)

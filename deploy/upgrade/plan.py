@@ -55,7 +55,7 @@ def begin(plan: Plan, store: JournalStore, *, has_settings: bool = False) -> Jou
     `has_settings`: whether the upgrade also replaces the settings file (new_settings.py).
     """
     link = plan.settings.runtime_dir
-    typer.echo(f"Runtime of the nodes beside {link}.")
+    typer.echo(f"Creating the nodes' runtime beside {link}.")
     made = runtime.prepare(link, runtime.find_python(link))
     installed, new_installation = plan.installed, plan.new_installation
     journal = Journal(

@@ -83,7 +83,7 @@ def check_database(plan: Plan) -> str:
 
 
 def check_files(plan: Plan) -> str:
-    """Check that every file can be rendered, and that no folder is in the link's place."""
+    """Check that every file can be rendered."""
     system.files(plan.new_installation)
     return ""
 

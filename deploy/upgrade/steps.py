@@ -105,17 +105,17 @@ class Upgrade:
 
     def _back_up(self) -> None:
         file = database.name_backup(self.plan.backup_dir, "before-upgrade")
-        _report(f"Backup to {file}.")
+        _report(f"Backing up to {file}.")
         database.back_up(self.settings, self.journal.config, file)
         self.journal = self.store.record(self.journal, backup=file)
 
     def _migrate(self) -> None:
         before, after = self.journal.old_revision, self.journal.new_revision
-        _report(f"Migration of the database from {before} to {after}.")
+        _report(f"Migrating the database from {before} to {after}.")
         database.migrate(self.settings)
 
     def _switch(self) -> None:
-        _report(f"Switch from {self.journal.old} to {self.journal.new}.")
+        _report(f"Switching from {self.journal.old} to {self.journal.new}.")
         system.make_folders(
             [
                 (self.installed.below_root(path), owner, mode)
@@ -132,11 +132,11 @@ class Upgrade:
         services.reload_units()
 
     def _start(self) -> None:
-        _report("Start of the portal and JupyterHub.")
+        _report("Starting the portal and JupyterHub.")
         services.start(restart_nginx=self._is_nginx_unit_changed())
 
     def _wait_until_healthy(self) -> None:
-        _report(f"Health check at {self.settings.public_url}.")
+        _report(f"Checking health at {self.settings.public_url}.")
         health.wait_until_healthy(self.settings, self.wait_s)
 
     def _is_nginx_unit_changed(self) -> bool:
@@ -154,7 +154,7 @@ class Upgrade:
         """
         if cause is not None:
             _report(f"FAILED: {_explain(cause)}")
-        _report(f"Rollback to version {self.journal.old_version} in {self.journal.old}.")
+        _report(f"Rolling back to version {self.journal.old_version} in {self.journal.old}.")
         try:
             database_note = self._undo()
         except BaseException as error:
@@ -225,7 +225,7 @@ class Upgrade:
             file = database.name_backup(self.plan.backup_dir, "before-rollback")
             database.back_up(self.settings, self.journal.config, file)
             self._record_rollback(kept=file)
-        _report(f"Restore of {backup}.")
+        _report(f"Restoring {backup}.")
         self._record_rollback(restoring=True)
         database.restore(self.settings, self.journal.config, backup, self.journal.old)
         return self._describe_restore()
@@ -236,7 +236,9 @@ class Upgrade:
             kept = f" What the new version wrote is in {journal.kept}."
         elif journal.served:
             kept = " What the new version wrote is beside the database, as ….before-restore-…."
-        return f" The database was restored from {journal.backup}; all users log in again.{kept}"
+        return (
+            f" The database was restored from {journal.backup}; all users must log in again.{kept}"
+        )
 
 
 def _point(link: Path, to: str | None) -> None:

@@ -103,7 +103,8 @@ def _install_packages(folder: Path, npm: _Npm) -> None:
     npm.install(folder)
     vscode = folder / VSCODE
     _complete_shrinkwrap(vscode)
-    # the optional packages are for AI, except for the watchers of files, which are ours
+    # the optional packages are for AI, except the file watchers, which package.json of this folder
+    # installs
     npm.install(vscode, "--omit=dev", "--omit=optional")
     npm.install(vscode / "extensions", "--omit=dev")
     for watcher in PREBUILT:

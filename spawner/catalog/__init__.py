@@ -1,1 +1,1 @@
-"""Environments and job templates: loaded, validated and rendered."""
+"""Environments, apps and job templates, and the scripts and config files of jobs."""

@@ -19,7 +19,7 @@ from spawner.node.apps.declared import BASE_VARIABLE, PORT_VARIABLE
 
 SCHEMA = SHIPPED / "app.schema.json"
 _NAME = re.compile(r"[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,19}")
-_FIELD = re.compile(r"\{([a-z]+)\}")
+_PLACEHOLDER = re.compile(r"\{([a-z]+)\}")
 _PROGRAM = "{program}"
 NEEDS_APP_DIR = "Set app_dir in the portal's settings to the folder with the app's program."
 NEEDS_APP_DIR_AND_VSCODE = (
@@ -169,18 +169,18 @@ def _to_json(app: App) -> dict[str, Any]:
 
 def _semantic_problems(fields: Mapping[str, Any]) -> Iterator[str]:
     """Yield the problems that a schema cannot express, for fields that conform to the schema."""
-    used = {name for word in fields["command"] for name in _FIELD.findall(word)}
+    used = {name for word in fields["command"] for name in _PLACEHOLDER.findall(word)}
     listens, given = fields.get("listens", "port"), fields.get("input")
     if listens == "socket" and "socket" not in used:
-        yield "command: with `listens: socket` it has to contain the field socket, in braces"
+        yield "command: with `listens: socket` it has to contain the placeholder {socket}"
     for name in sorted(used & _ADDRESSES - {listens}):
-        yield f"command: the field {name} needs `listens: {name}`"
+        yield f"command: the placeholder {{{name}}} needs `listens: {name}`"
     for name in sorted(used & _INPUTS - {given}):
-        yield f"command: the field {name} needs `input: {name}`"
+        yield f"command: the placeholder {{{name}}} needs `input: {name}`"
     if given is not None and given not in used:
-        yield f"command: with `input: {given}` it has to contain the field {given}, in braces"
+        yield f"command: with `input: {given}` it has to contain the placeholder {{{given}}}"
     if ("program" in used) != ("program" in fields):
-        yield "program: it is needed if, and only if, the command contains the field program"
+        yield "program: it is needed if, and only if, the command contains {program}"
     if given == "command" and listens == "socket":
         yield "listens: with `input: command` it is always a port"
     if "extensions" in fields and given != "file":

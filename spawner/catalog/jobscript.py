@@ -42,8 +42,10 @@ _RENDEZVOUS_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "PORTAL_NODES", "PORTAL_R
 KEPT_VARIABLES = ("PORTAL_JOB_DIR", "PORTAL_TASK", *_RENDEZVOUS_VARIABLES)
 _OPEN_MPI = "OMPI_MCA_btl_vader_single_copy_mechanism"
 KEPT_FOR_MPI = (_OPEN_MPI, *(f"PMIX_{name}" for name in _MPI.split()))
-"""Variables that programs in a container get besides the ones in spawner/node/kernel.py: the job's
-folder, its ranks' rendezvous, and what srun --mpi=pmix passes to MPI."""
+"""Variables that programs in a container get besides the ones in spawner/node/kernel.py.
+
+KEPT_VARIABLES: the job's folder, task and rendezvous. KEPT_FOR_MPI: what srun --mpi=pmix passes.
+"""
 
 _TMP = "/tmp"  # noqa: S108 - exists on each node, and containers share it
 
@@ -56,8 +58,8 @@ class JobContext:
 
     `workdir` is its initial directory, the home if None; `node_dir` is a folder on the node's own
     disk that the job may create; `modules_init` is the file that defines `module` for bash there.
-    `environment` is that of its commands; a free script may have none. `resources` are complete, as
-    submitted. With `measured`, samplers record its usage.
+    `environment` is that of its commands; a user's own script may have none. `resources` are
+    complete, as submitted. With `measured`, samplers record its usage.
     """
 
     uuid: str

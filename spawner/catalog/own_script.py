@@ -51,14 +51,14 @@ class ScriptRefused(ValueError):
 
 
 @dataclass(frozen=True)
-class FreeScript:
+class OwnScript:
     """Parsed script; `interpreter` is a command, to be followed by the script's path."""
 
     interpreter: tuple[str, ...]
     sbatch_lines: tuple[str, ...]
 
 
-def read(script: str, max_bytes: int) -> FreeScript:
+def read(script: str, max_bytes: int) -> OwnScript:
     """Parse a script. Raises ScriptRefused if it cannot be run unchanged."""
     check_text(script, max_bytes)
     if "\r\n" in script:
@@ -66,7 +66,7 @@ def read(script: str, max_bytes: int) -> FreeScript:
             "script", "The script has Windows line endings (CR LF): save it with LF."
         )
     lines = script.split("\n")
-    return FreeScript(_parse_interpreter(lines[0]), tuple(_sbatch_lines(lines)))
+    return OwnScript(_parse_interpreter(lines[0]), tuple(_sbatch_lines(lines)))
 
 
 def check_text(script: str, max_bytes: int) -> None:

@@ -22,7 +22,7 @@ Problem = tuple[str, str]
 _KINDS = {
     "number": "a number",
     "integer": "a whole number",
-    "string": "a text",
+    "string": "a string",
     "boolean": "yes or no",
     "array": "a list",
 }
@@ -117,7 +117,7 @@ def _format_error(error: jsonschema.ValidationError, rule: Mapping[str, Any]) ->
     if error.validator == "pattern":
         about = rule.get("description")
         hint = f" ({about.rstrip('.')})" if about else ""
-        return f"does not have the right form{hint}"
+        return f"has the wrong format{hint}"
     if limit == 1 and error.validator in _COUNTS:
         return _LIMITS[str(error.validator)].format(limit).removesuffix("s")
     return _LIMITS[str(error.validator)].format(limit)

@@ -107,7 +107,7 @@ class _LeftOut(Exception):
 def import_script(script: str) -> ImportedScript:
     """Turn the options of the script's #SBATCH lines into fields of the form.
 
-    Raises ScriptRefused for more options than a script has.
+    Raises ScriptRefused for more than `MAX_OPTIONS` options.
     """
     lines = script.replace("\r\n", "\n").split("\n")
     # A later option may still cause an earlier one to be left out, so render at the end.
@@ -182,7 +182,7 @@ def _split_options(words: list[str]) -> Iterator[tuple[str, str | None, str]]:
 
 
 def _split_word(word: str) -> tuple[str | None, str | None]:
-    """Return the option's name and the value in the same word; (None, None) if it is no option."""
+    """Return an option's name and the value in the same word; (None, None) if it is not one."""
     if word.startswith("--"):
         name, equals, value = word[2:].partition("=")
         return name, value if equals else None

@@ -37,7 +37,7 @@ def exec_argv(
 
 
 def outermost(paths: Iterable[str]) -> list[str]:
-    """Return the distinct paths that lie in no other of them, in their order."""
+    """Return the distinct paths that are not inside another one, in the given order."""
     candidates = list(dict.fromkeys(str(PurePosixPath(path)) for path in paths))
     return [
         path

@@ -1,6 +1,6 @@
 """Package versions of an image, listed once when it is built, in a file beside it.
 
-`LISTING` runs inside any image: a shell and find(1) suffice. Standard library only;
+`LISTING` runs inside any image: a shell and find(1), and sed for R, suffice. Standard library only;
 deploy/images/builder.py writes the file, the portal reads it.
 """
 

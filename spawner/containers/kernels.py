@@ -160,6 +160,8 @@ def _wrap_command(
     `settings` are arguments of env(1); `own_group` is for a kernel, see _OWN_GROUP.
     """
     packages = packages_dir(context.home, environment)
+    # Options: see spawner.node.kernel. --make creates a folder, --first puts one at the front of
+    # PATH, --slurm creates a folder with Slurm's commands, whose path replaces SLURM_FIELD.
     wrapper = [f"{context.runtime_dir}/bin/python", "-I", "-m", "spawner.node.kernel"]
     wrapper += ["--keep", ",".join(env), "--make", f"{packages}/{environment.user_site}"]
     own_programs = f"{packages}/bin"

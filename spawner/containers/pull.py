@@ -159,7 +159,7 @@ class _Running:
             start_new_session=True,
             pass_fds=() if lock is None else (lock,),
         )
-        assert process.stdin and process.stdout  # noqa: S101 - asked for
+        assert process.stdin and process.stdout  # noqa: S101 - requested as PIPE above
         read = asyncio.create_task(self._read(process.stdout))
         stopped = asyncio.create_task(stop.wait())
         try:

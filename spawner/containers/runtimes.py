@@ -88,7 +88,7 @@ class Modules:
 class Virtualenv:
     """Folder with programs in bin/: a virtualenv or conda environment.
 
-    `path` is appended to PATH after it.
+    PATH is `prefix`/bin followed by `path`.
     """
 
     prefix: Path

@@ -111,7 +111,8 @@ def read_user() -> User:
 def limit_resources() -> None:
     """Lower the priority and limit the CPU time.
 
-    The launcher must not do this for itself: sbatch would pass both limits on to jobs.
+    The launcher must not do this for itself: its srun processes would inherit both, and Slurm may
+    give jobs the priority of sbatch (PropagatePrioProcess).
     """
     os.nice(10)
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))

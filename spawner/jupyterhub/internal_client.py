@@ -17,7 +17,7 @@ import aiohttp
 
 ASK_TIMEOUT_S = 3.0
 CONNECT_TIMEOUT_S = 2.0
-"""For one of several portals: a host that is down does not refuse connections but is silent."""
+"""For one of several portals: one that hangs, with a full backlog, doesn't refuse connections."""
 DETAIL_CHARS = 500
 RETRYABLE_STATUSES = frozenset({429, 500, 502, 503, 504})
 REQUEST_ID = re.compile(r"[0-9a-f]{16,32}")

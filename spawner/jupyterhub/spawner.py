@@ -25,7 +25,7 @@ from spawner.jupyterhub.internal_client import (
 )
 
 START_TIMEOUT_S = 70.0
-"""The portal holds a start request until the node's port connects, up to 60 s."""
+"""The portal holds a start request until the node's port accepts connections, up to 60 s."""
 STARTING_S = 30.0
 """By then a portal that starts together with the hub is up."""
 STARTING_PAUSE_S = 0.3
@@ -86,8 +86,8 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
 
         Never raises, because the hub would take that as stopped. After a start the hub first polls
         each known server, and serves nothing else until it is done; for a server that has ended it
-        tries to connect for a long time. So in that phase, wait for a portal that has started no
-        earlier.
+        tries to connect for a long time. So in that phase, wait: the portal may be starting at the
+        same time.
         """
         try:
             response = await self._ask_until(STARTING_S if self._is_first_check else 0.0)

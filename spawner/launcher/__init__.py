@@ -1,4 +1,4 @@
-"""The launcher, the only program that runs as another user, and the pools that keep it open.
+"""The launcher, the only program that runs as a user, and the pools that keep it open.
 
 program.py                   runs as the user: the launcher itself, installed as a single file
 folders.py                   runs in the files program, which runs as the user, and the portal

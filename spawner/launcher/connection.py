@@ -63,7 +63,7 @@ class Channel:
     """One launcher: one request at a time, answers matched by their number."""
 
     def __init__(self, username: str, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin and process.stdout and process.stderr  # noqa: S101 - asked for
+        assert process.stdin and process.stdout and process.stderr  # noqa: S101 - PIPE in `start`
         self.username = username
         self.ended = False
         self.used_s = time.monotonic()

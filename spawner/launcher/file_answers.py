@@ -162,7 +162,7 @@ class UploadInfo:
 class CurveColumns:
     """Values of one tag in one run (a folder with event files), as columns; gaps are None.
 
-    `count` is the number of logged values, of which `not_finite` are no numbers.
+    `count` is the number of logged values, of which `not_finite` were NaN or infinite.
     """
 
     run: str

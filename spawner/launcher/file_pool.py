@@ -137,7 +137,11 @@ class FileProcessPool(LauncherPool):
     async def remove_package(
         self, username: str, location: FileLocation, name: str, above: int, timeout_s: float
     ) -> bool:
-        """Return whether a Python package is gone; if not, the call must be repeated."""
+        """Return whether a Python package is gone; if not, the call must be repeated.
+
+        `above` is the number of levels from this folder up to the environment's top folder, in
+        which scripts are deleted too.
+        """
         answer = await self.call(
             username, "remove_package", timeout_s, **location, name=name, above=above
         )

@@ -19,7 +19,7 @@ MAX_LINE = 1000
 MAX_SECONDS = 1e6
 SLOW_S = 1.0
 LOGGED_OPERATIONS = frozenset({"submit", "withdraw", "cancel", "step", "end_step"})
-"""Operations that change something in Slurm; others are logged at INFO only if failed or slow."""
+"""Operations that start or end something, always logged at INFO; others only if failed or slow."""
 
 _WORD = re.compile(r"[A-Za-z_]{1,40}")
 _NO_WORD = re.compile(r"[A-Za-z_]{0,40}")

@@ -35,10 +35,11 @@ class LauncherPool:
     """Pool of launchers that act as users.
 
     `answered_at` is the time of the last answer of any launcher, and `trouble` when and why one
-    last could not be started. `home_problems` maps the users whose home was unusable to the reason,
-    since the last use of a home that succeeded. `measure` is called for each operation. Each method
-    may raise LauncherUnavailable (the operation may or may not have been done), Unreachable (the
-    same, for Slurm), Rejected, JobNotFound, HomeUnavailable or PathRefused.
+    last could not be started. `home_problems` maps users whose last submission failed because of
+    their home to the reason; any user's successful submission clears it. `measure` is called for
+    each operation. Each method may raise LauncherUnavailable (the operation may or may not have
+    been done), Unreachable (the same, for Slurm), Rejected, JobNotFound, HomeUnavailable or
+    PathRefused.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class LauncherPool:
     async def cancel(self, username: str, job_id: int) -> None:
         """Run scancel as the user.
 
-        An ended job is no error; raises JobNotFound if Slurm has no such job.
+        An ended job is not an error; raises JobNotFound if Slurm has no such job.
         """
         await self.call(username, "cancel", job_id=job_id)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -IS
-"""The launcher: acts as one user, and is the only program that sudo permits the portal to run.
+"""The launcher: acts as one user; the only program that sudo permits the portal to run as a user.
 
 It submits and cancels jobs, starts steps and reads that user's logs.
 
@@ -17,7 +17,8 @@ root-owned launcher.conf lies beside it; its first line is
 (spawner/files), lies there too: the operation `files` replaces this process by it.
 
 Paths: below the user's home every part is opened by directory descriptor without following links,
-and must be owned by the user. The portal supplies only a UUID and plain file names.
+and folders must be owned by the user. Only `read_file` and `look` take any absolute path: the
+kernel checks access, and links in its folders are followed.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ MAX_READ = 256 * 1024
 MAX_STDERR = 8192
 MAX_TIMEOUT_S = 60.0
 SETTLE_S = 0.3  # by then a refused srun has reported the error
-WITHDRAWN = "withdrawn"  # not a job's id, so no script takes it for its own claim
+# Target of the link "claimed" in a withdrawn job's folder. A job's script first creates "claimed"
+# (a link to its job id, or a folder), and exits if another one is already there.
+WITHDRAWN = "withdrawn"
 PR_SET_DUMPABLE = 4
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -100,8 +103,8 @@ Operation = Callable[[Request], Result]
 class Refused(Exception):
     """Refused or failed request.
 
-    `kind` is the error's type in the protocol, `message` a sentence for the user, and `more` holds
-    further fields for programs.
+    `kind` is the error's type in the protocol, `message` a sentence for the user except in a
+    BadRequest, and `more` holds further fields for programs.
     """
 
     def __init__(self, kind: str, message: str, stderr: str = "", **more: Any) -> None:
@@ -185,7 +188,7 @@ def harden() -> None:
 def required_field(
     request: Request, key: str, kind: type, pattern: re.Pattern[str] | None = None
 ) -> Any:
-    """Return a field of exactly this type (a bool is no int) and, for text, of this pattern."""
+    """Return a field of exactly this type (a bool is not an int) and, for text, of this pattern."""
     value = request.get(key)
     if type(value) is not kind or (pattern and not pattern.fullmatch(str(value))):
         raise Refused("BadRequest", f"{key} is missing or malformed")
@@ -452,7 +455,7 @@ class Launcher:
         return {"job_id": int(match[1]), "stderr": stderr[-MAX_STDERR:]}
 
     def op_withdraw(self, request: Request) -> Result:
-        """Claim a job before its script can, so that it exits (launch_files.py, jobscript.py).
+        """Claim a job before its script can, so that it exits; see WITHDRAWN.
 
         This covers a job that Slurm may already have accepted, or may yet accept. `withdrawn` is
         false if a copy of the job claimed it first.
@@ -473,7 +476,7 @@ class Launcher:
     def op_unclaimed(self, request: Request) -> Result:
         """Return whether a job's folder is there without a claim, so that its script has not run.
 
-        Opening the folder makes NFS read it again, which may have been changed on a node.
+        Opening the folder makes NFS revalidate it, because a node may have changed it.
         """
         uuid = required_field(request, "uuid", str, UUID)
         with reporting_home_errors():

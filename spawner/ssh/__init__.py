@@ -1,1 +1,1 @@
-"""SSH connections to sessions: what the portal and the node programs share."""
+"""SSH connections to sessions and batch jobs: what the portal and the node programs share."""

@@ -1,4 +1,4 @@
-"""Grant by which the portal admits one SSH connection to a session's node program.
+"""Grant by which the portal admits one SSH connection to a session or a batch job.
 
 Pure.
 
@@ -23,7 +23,7 @@ HEADER = "X-Portal-Ssh-Grant"
 KEY_HEADER = "X-Portal-Ssh-Key"
 """Header in which a client sends its public key."""
 HOST_KEY_HEADER = "X-Portal-Ssh-Host-Key"
-"""Header of the answer with the session's host key."""
+"""Header of the answer with the host key of the session or job."""
 METHOD = "SSH"
 """What is signed in place of an HTTP method: no other signature is a grant."""
 MAX_KEY_CHARS = 1500
@@ -78,7 +78,7 @@ def parse_public_key(text: str) -> str:
 
 
 def render_grant(key: str, path: str, grant: SshGrant, now_s: float) -> str:
-    """Return the header's value. `key` is the session's secret, `path` the requested one."""
+    """Return the header's value. `key` is the node program's secret, `path` the requested one."""
     signature = signing.sign(key, METHOD, _signed_text(path, grant), now_s)
     return f"{signature} {grant.token_id} {grant.public_key}"
 

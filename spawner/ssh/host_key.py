@@ -1,10 +1,10 @@
-"""Host key of a session's sshd, derived from the session's secret.
+"""Host key of the sshd of a session or a batch job, derived from the secret of its node program.
 
 Pure.
 
 The portal and the node program have the secret, so both know the key without sending or storing
-it, and the portal can name it to the owner's client before the session's server has shown it. The
-key stays the same when Slurm requeues the session.
+it, and the portal can name it to the owner's client before the sshd has shown it. The key stays the
+same when the portal submits the job again, or Slurm requeues it.
 """
 
 from __future__ import annotations

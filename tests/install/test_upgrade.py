@@ -117,7 +117,7 @@ def _upgrade_killed(site: Site) -> None:
     command = PARTS["upgrade"].strip()
     site.shell(
         f"{command} > /root/log 2>&1 & running=$!\n"
-        "until grep --quiet ^Migration /root/log; do\n"
+        "until grep --quiet ^Migrating /root/log; do\n"
         "    kill -0 $running || { cat /root/log; exit 1; }\n"
         "    sleep 0.02\n"
         "done\nkill -KILL $running\nwait $running || true"

@@ -51,7 +51,7 @@ class _File:
 def usage(context: FilesContext, request: Request) -> Result:
     """Return what was measured for one task of a job: by node a header and points.
 
-    `left_out` is the number of nodes above MAX_NODES. Nodes that could not be read before the
+    `left_out` is the number of nodes beyond MAX_NODES. Nodes that could not be read before the
     deadline are missing. With `since`, in seconds since 1970, earlier points are left out.
     """
     uuid, task = required_field(request, "uuid", str, UUID), required_field(request, "task", int)

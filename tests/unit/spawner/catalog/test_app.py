@@ -85,11 +85,14 @@ def test_an_app_has_its_fields_and_defaults(tmp_path: Path) -> None:
         ({"listens": "anywhere"}, "listens: 'anywhere' is not one of"),
         (
             {"listens": "socket", "command": ["x"]},
-            "command: with `listens: socket` it has to contain the field socket",
+            "command: with `listens: socket` it has to contain the placeholder {socket}",
         ),
-        ({"command": ["x", "{socket}"]}, "command: the field socket needs `listens: socket`"),
-        ({"command": ["x", "{file}"]}, "command: the field file needs `input: file`"),
-        ({"input": "file"}, "command: with `input: file` it has to contain the field file"),
+        (
+            {"command": ["x", "{socket}"]},
+            "command: the placeholder {socket} needs `listens: socket`",
+        ),
+        ({"command": ["x", "{file}"]}, "command: the placeholder {file} needs `input: file`"),
+        ({"input": "file"}, "command: with `input: file` it has to contain the placeholder {file}"),
         ({"program": "a/b"}, "program: it is needed if, and only if, the command contains"),
         ({"command": ["{program}"]}, "program: it is needed if, and only if, the command contains"),
         ({"program": "../b", "command": ["{program}"]}, "program: '../b' does not match"),

@@ -77,7 +77,7 @@ class Accounting:
         self.stale_since: datetime | None = None
         self.runaways: list[int] = []
 
-    async def wait_for_budget(self) -> None:
+    async def wait_for_call_budget(self) -> None:
         pass
 
     async def job_times(self, start: datetime, end: datetime) -> list[JobTime]:

@@ -39,7 +39,7 @@ def test_waiting(code: str) -> None:
         ("QOSGrpCpuLimit", "the total limit of this QOS on CPUs"),
         ("MaxMemoryPerAccount", "your group's limit on memory"),
         ("QOSMaxWallDurationPerJobLimit", "requests more time than one job may have"),
-        ("QOSMinGRES", "requests less GPUs than one job must"),
+        ("QOSMinGRES", "requests fewer GPUs than one job must"),
         ("AssocGrpCPUMinutesLimit", "limit on computing time"),
         ("AssocGrpBilling", "This would exceed your group's limit on billing units."),
         ("QOSMaxBillingPerUser", "This would exceed your limit on billing units."),
