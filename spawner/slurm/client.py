@@ -92,6 +92,7 @@ class Slurm:
         self._measure = measure
         self._environment = {"TZ": "UTC0", "LC_ALL": "C.UTF-8", "SLURM_BITSTR_LEN": "0"}
         self._squeue = parse.Squeue()
+        self._nodes = parse_nodes.Nodes()
         if slurm_conf:
             self._environment["SLURM_CONF"] = str(slurm_conf)
 
@@ -202,7 +203,7 @@ class Slurm:
     async def nodes(self) -> tuple[NodeInfo, ...]:
         """Return every node, with its GPUs by type."""
         text = await self._query(["scontrol", "--all", "--details", "--oneliner", "show", "node"])
-        return await run_parser(lambda: parse_nodes.parse_nodes(text))
+        return await run_parser(lambda: self._nodes.nodes(text))
 
     async def partitions(self) -> tuple[PartitionInfo, ...]:
         """Return every partition, including hidden ones."""

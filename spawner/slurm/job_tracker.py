@@ -268,7 +268,9 @@ class JobTracker:
                 self._missing.pop(known_key, None)
         self.version += any(job.uuid is not None for job in (*outdated, *changed))
         self._changed.update(ref for job in (*outdated, *changed) for ref in _job_refs(job))
-        self.by_id = by_id
+        # Otherwise the same object stays, with all that is cached for it. Its order is the queue's.
+        if changed or list(by_id) != list(before):
+            self.by_id = by_id
         self._answered_at = now
         for missing in self._missing.values():
             self._count_answer(missing, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from spawner.slurm.model import NodeInfo, PartitionInfo
@@ -17,14 +18,49 @@ from spawner.slurm.parse import (
     word,
 )
 
+_LOAD = re.compile(r"(?<!\S)CPULoad=(\S*)")
+_UNSTEADY = re.compile(
+    r"(?<!\S)(?:CPULoad|FreeMem|LastBusyTime|CurrentWatts|AveWatts|ConsumedJoules|ExtSensors\w+)=\S*"
+)
 _REASON_AT = "[reason at]"  # no key of Slurm has this form
 _SINCE = re.compile(r"\s\[[^\]\s]*@([^\]\s]*)\]")
 
 
 def parse_nodes(text: str) -> tuple[NodeInfo, ...]:
     """Parse all nodes in the output of `scontrol -o -d show node`, one per line."""
-    lines = (line for line in text.split("\n") if line.startswith("NodeName="))
-    return tuple(_parse_node(_parse_pairs(line)) for line in lines)
+    return Nodes().nodes(text)
+
+
+class Nodes:
+    """Incremental parser of scontrol's nodes: an unchanged node is the same object again.
+
+    Of thousands of nodes most are unchanged but for load, free memory and the time of their last
+    job, and need neither be parsed nor compared again.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, NodeInfo] = {}
+
+    def nodes(self, text: str) -> tuple[NodeInfo, ...]:
+        """Parse one answer, like parse_nodes."""
+        parsed = {
+            _steady_part(line): line for line in text.split("\n") if line.startswith("NodeName=")
+        }
+        self._known = {key: self._parse(key, line) for key, line in parsed.items()}
+        return tuple(self._known.values())
+
+    def _parse(self, key: str, line: str) -> NodeInfo:
+        known = self._known.get(key)
+        if known is None:
+            return _parse_node(_parse_pairs(line))
+        load = _parse_load(found[1] if (found := _LOAD.search(line)) else "")
+        return known if load == known.cpu_load else replace(known, cpu_load=load)
+
+
+def _steady_part(line: str) -> str:
+    """Return a node's line without what changes all the time; its reason is free text, and kept."""
+    fields, divider, reason = line.partition(" Reason=")
+    return _UNSTEADY.sub("", fields) + divider + reason
 
 
 def parse_partitions(text: str) -> tuple[PartitionInfo, ...]:

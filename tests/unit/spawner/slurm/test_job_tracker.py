@@ -50,6 +50,19 @@ class TestLedger:
         assert tracker.take_changed() == {KEY}
         assert tracker.list_records(KEY, None, False) == ()
 
+    def test_an_unchanged_answer_leaves_the_same_object(self) -> None:
+        """What is computed from it stays valid; the order is the queue's."""
+        tracker = JobTracker()
+        first, second = job(7), job(8, uuid=None)
+        tracker.apply_squeue([first, second], NOW)
+        shown = tracker.by_id
+        tracker.apply_squeue([first, second], NOW)
+        assert tracker.by_id is shown
+        tracker.apply_squeue([second, first], NOW)
+        assert list(tracker.by_id) == [8, 7]
+        tracker.apply_squeue([second], NOW)
+        assert list(tracker.by_id) == [8]
+
     def test_one_from_outside_is_named_by_its_number(self) -> None:
         tracker = JobTracker()
         tracker.apply_squeue([job(8, uuid=None)], NOW)

@@ -1,6 +1,6 @@
 """Slurm's output: recorded real output, and synthetic hostile output of the same form."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 import pytest
@@ -319,6 +319,24 @@ class TestNodes:
         assert (found.name, found.state) == ("n1", "DOWN")
         assert found.reason_at == datetime(2026, 11, 20, 17, 45, 47, tzinfo=UTC)
         assert shown is None or found.reason == shown
+
+    def test_an_unchanged_node_is_the_same_object(self) -> None:
+        line = "NodeName=n1 State=IDLE CPUTot=4 CPULoad=0.50 FreeMem=100 Reason=CPULoad=1 today"
+        parser = parse_nodes.Nodes()
+        (first,) = parser.nodes(line)
+        for less_memory in ("FreeMem=90", "FreeMem=N/A"):
+            (again,) = parser.nodes(line.replace("FreeMem=100", less_memory))
+            assert again is first
+        changes = {
+            "CPULoad=0.50": "CPULoad=1.25",
+            "State=IDLE": "State=MIXED",
+            "Reason=CPULoad=1": "Reason=CPULoad=2",
+        }
+        for before, after in changes.items():
+            (changed,) = parser.nodes(line.replace(before, after))
+            (expected,) = parse_nodes.parse_nodes(line.replace(before, after))
+            assert asdict(changed) == asdict(expected) != asdict(first)
+        assert parser.nodes("") == ()
 
     def test_partitions(self) -> None:
         parts = {p.name: p for p in parse_nodes.parse_partitions(recorded("partitions.txt"))}
