@@ -103,7 +103,9 @@ def listener(settings: Settings, fd: int | None = None) -> socket.socket:
     if fd is not None:
         return _open_passed_socket(settings, fd)
     host, port = settings.listen_host, settings.listen_port
-    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sets TCP_NODELAY only where the protocol is named
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))

@@ -6,6 +6,7 @@ status and without a traceback.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sqlite3
 import subprocess
@@ -158,6 +159,26 @@ def test_a_port_in_use(installed: InstalledPortal) -> None:
         f"The portal can't start: 127.0.0.1 port {port}, its listen_host and listen_port: "
         "Address already in use."
     )
+
+
+def test_small_answers_are_sent_at_once(installed: InstalledPortal) -> None:
+    """Otherwise the end of each answer waits for an acknowledgement: 40 ms on a kept connection."""
+
+    async def serve_once(bound: socket.socket) -> int:
+        found = asyncio.get_running_loop().create_future()
+
+        def connected(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted = writer.get_extra_info("socket")
+            found.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        async with await asyncio.start_server(connected, sock=bound):
+            _, writer = await asyncio.open_connection(*bound.getsockname()[:2])
+            writer.close()
+            return int(await found)
+
+    with startup.listener(installed.settings()) as bound:
+        assert asyncio.run(serve_once(bound)) == 1
 
 
 def test_an_address_that_is_not_this_machines(installed: InstalledPortal) -> None:
