@@ -112,7 +112,7 @@ def cluster_out(context: AppContext) -> ClusterOut:
         watcher.cluster_changed_at,
         watcher.stale_since,
     )
-    shown: ClusterOut = context.cluster_response.of(
+    shown: ClusterOut = context.cluster_response.get_or_compute(
         cluster,
         stale_since,
         make=lambda: describe(cluster, context.settings, changed_at, stale_since),

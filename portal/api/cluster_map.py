@@ -85,7 +85,9 @@ def cluster_map(
 
 def _load_version(context: AppContext, view: NodeView) -> MapVersion:
     """Return the version of the map that shows these nodes, without any user's own jobs."""
-    return context.map_version.of(view.shared, make=lambda: context.map_versions.add(view.shared))
+    return context.map_version.get_or_compute(
+        view.shared, make=lambda: context.map_versions.add(view.shared)
+    )
 
 
 def _select(version: MapVersion, names: set[str]) -> list[MapRecord]:

@@ -243,7 +243,7 @@ def load_view(context: AppContext, viewer: Viewer) -> NodeView:
     if cluster is None:
         return NodeView(None, (), {})
     cache = context.node_rows
-    shared = cache.of(
+    shared = cache.get_or_compute(
         cluster, snapshot, make=lambda: build_rows(cluster, snapshot, cache.last or ())
     )
     return NodeView(cluster.at, shared, find_own_rows(shared, snapshot, viewer.username))
@@ -276,7 +276,7 @@ def _to_more_text(context: AppContext, row: NodeRow, viewer: Viewer) -> str:
 def load_snapshot(context: AppContext) -> ClusterSnapshot:
     """Return the summary of squeue's last answer."""
     jobs = context.watcher.jobs
-    return context.cluster_snapshot.of(jobs, make=lambda: build_snapshot(jobs))
+    return context.cluster_snapshot.get_or_compute(jobs, make=lambda: build_snapshot(jobs))
 
 
 def to_viewer(who: Identity, settings: Settings) -> Viewer:

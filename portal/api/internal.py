@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from portal.errors import LoginRequired, NotFound
 from portal.models import Role
 from portal.services.auth import authentication, web_sessions
-from portal.services.identity.roles import may_enter
+from portal.services.identity.roles import is_admitted_and_enabled
 from portal.services.sessions import servers
 from portal.web.content_host import CONTENT_HOST
 from portal.web.dependencies import ContextDep, InternalSecret, LoopbackOnly
@@ -70,7 +70,9 @@ async def known_user(username: Username, context: ContextDep) -> KnownUser:
     user = await authentication.load_user_by_name(context.db, username)
     if user is None:
         raise NotFound
-    return KnownUser(name=user.username, admin=user.role is Role.ADMIN, active=may_enter(user))
+    return KnownUser(
+        name=user.username, admin=user.role is Role.ADMIN, active=is_admitted_and_enabled(user)
+    )
 
 
 @router.put("/servers/{username}/{name}", dependencies=[InternalSecret])

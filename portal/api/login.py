@@ -10,7 +10,7 @@ from portal import models
 from portal.config.settings import Settings
 from portal.db import utcnow
 from portal.directory.contract import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
-from portal.services.auth import authentication, devices, web_sessions
+from portal.services.auth import authentication, known_browsers, web_sessions
 from portal.services.auth.attempts import Caller
 from portal.services.auth.authentication import LoggedIn
 from portal.services.auth.second_factor import MAX_CODE_LENGTH
@@ -114,11 +114,11 @@ class PasswordChange(BaseModel):
     new_password: str = Field(min_length=1, max_length=MAX_PASSWORD_LENGTH)
 
 
-def _to_caller(request: Request, ip: ClientIp, settings: SettingsDep) -> Caller:
+async def _to_caller(request: Request, ip: ClientIp, settings: SettingsDep) -> Caller:
     return Caller(
         ip=ip,
         user_agent=request.headers.get("user-agent", "")[:300],
-        device=request.cookies.get(settings.device_cookie, ""),
+        browser_cookie=request.cookies.get(settings.device_cookie, ""),
     )
 
 
@@ -173,9 +173,10 @@ def _respond(response: Response, settings: Settings, result: LoggedIn, caller: C
     half_s = int(web_sessions.HALF_LOGIN.total_seconds())
     set_cookie(response, settings, settings.cookie_name, result.token, half_s if half else whole_s)
     if not half:
-        device = devices.issue(settings, result.user.username, caller.device, utcnow())
-        device_s = int(devices.LIFETIME.total_seconds())
-        set_cookie(response, settings, settings.device_cookie, device, device_s)
+        username, cookie = result.user.username, caller.browser_cookie
+        value = known_browsers.issue(settings, username, cookie, utcnow())
+        lifetime_s = int(known_browsers.LIFETIME.total_seconds())
+        set_cookie(response, settings, settings.device_cookie, value, lifetime_s)
     response.headers["Cache-Control"] = "no-store"
     user = CurrentUserOut.model_validate(result.user).model_dump()
     changes = result.next is authentication.Next.PASSWORD

@@ -91,7 +91,7 @@ async def get_group_limits(
         group=group,
         account=get_account(context.settings, group),
         together=limit_out(limits.group_total) if limits.group_total else None,
-        member=limit_out(limits.member) if limits.member else None,
+        member=limit_out(limits.per_member) if limits.per_member else None,
         ceiling={name: counted_out(counted) for name, counted in limits.ceiling.items()},
         use=use_out(limits.in_use),
         members=[

@@ -213,7 +213,7 @@ async def _load_history(
         series=[UsageSeries(name=name, hours=_hours(row)) for name, row in history.series.items()],
         others=None if history.others is None else _hours(history.others),
         as_of=history.as_of,
-        counted_from=history.complete_from,
+        counted_from=history.first_read_day,
     )
 
 
@@ -267,7 +267,7 @@ async def usage_totals(
         items=[_to_usage_row(used) for used in totals.rows],
         total=_to_usage_row(_sum_usage(totals.rows)),
         as_of=totals.as_of,
-        counted_from=totals.complete_from,
+        counted_from=totals.first_read_day,
     )
 
 

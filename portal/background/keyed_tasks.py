@@ -54,12 +54,12 @@ class KeyedTasks:
     def is_running(self, key: str) -> bool:
         return key in self._running
 
-    def forget(self, known: Container[str], count: int) -> None:
-        """Drop attempts of keys that are not `known`, of which there are `count` rows, once too
-        many are kept.
+    def drop_old_attempts(self, *, keep: Container[str], row_count: int) -> None:
+        """Drop the attempts for all rows but those with an ID in `keep`, once there are many more
+        attempts than the `row_count` rows.
         """
-        if len(self._tried) > 10 * (count + 10):
-            recent = {key: tried for key, tried in self._tried.items() if key.split()[-1] in known}
+        if len(self._tried) > 10 * (row_count + 10):
+            recent = {key: tried for key, tried in self._tried.items() if key.split()[-1] in keep}
             self._tried = recent
             self._failed &= recent.keys()
 

@@ -58,7 +58,7 @@ def open_loops(context: AppContext, stack: AsyncExitStack) -> list[BackgroundLoo
             lambda: gpu_hours.step(context),
             gpu_hours.EVERY_S,
             (GPU_HOURS,),
-            rest_s=gpu_hours.SOONEST_S,
+            rest_s=gpu_hours.MIN_PAUSE_S,
             retry_s=gpu_hours.EVERY_S,
         ),
         BackgroundLoop("cluster history", lambda: history.step(context), history.EVERY_S),

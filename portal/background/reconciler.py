@@ -114,7 +114,9 @@ class Reconciler:
         boards = await self._tensorboards.reconcile(now)
         await self._run_bulk_work(now)
         self._set_polling_pace(boards)
-        self._tasks.forget(self._pending, len(self._pending) + len(boards))
+        self._tasks.drop_old_attempts(
+            keep=self._pending, row_count=len(self._pending) + len(boards)
+        )
 
     async def _write_stale(self) -> None:
         """Write since when Slurm has not answered to every row that has not ended.

@@ -1,8 +1,11 @@
 """The LDAP directory: lookups, password checks, and changes to users and groups.
 
-    contract                     the interface for the rest of the portal: types, protocol, errors
+    contract                     the interface for the rest of the portal: types and protocols
+                                 (`Directory` combines them); errors are in portal.errors
     service                      implementation of that interface, in threads
       login                      password checks and changes as the user
+        password_policy          its responses, decoded
+      lockout                    lockout policies
       reading, groups            users and groups in pages; group membership
       writing, states            changes to users, in OpenLDAP
       writing_groups             changes to groups

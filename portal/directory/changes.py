@@ -71,16 +71,16 @@ class DirectoryChange:
         clause: str,
         *,
         accept: Collection[int] = (),
-        if_version: str = "",
+        if_csn: str = "",
     ) -> int:
         """Modify an entry. Return SUCCESS or one of `accept`.
 
-        With `if_version`, an entryCSN, the entry is modified only if it still has that value;
+        With `if_csn`, an entryCSN, the entry is modified only if it still has that value;
         otherwise ASSERTION_FAILED is returned.
         """
-        controls = [assertion("entryCSN", if_version)] if if_version else None
+        controls = [assertion("entryCSN", if_csn)] if if_csn else None
         send = lambda: self.link.connection.modify(dn, changes, controls=controls)  # noqa: E731
-        accept = {*accept, ASSERTION_FAILED} if if_version else accept
+        accept = {*accept, ASSERTION_FAILED} if if_csn else accept
         return self._send(send, clause, accept)
 
     def delete(self, dn: str, clause: str, *, accept: Collection[int]) -> int:

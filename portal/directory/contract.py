@@ -1,4 +1,5 @@
-"""The interface of the directory for the rest of the portal: types, errors, one protocol.
+"""The interface of the directory for the rest of the portal: types, and the protocol `Directory`,
+which combines `Login`, `Reading` and `Writing`. Errors are in portal.errors.
 
 Terms are LDAP's own: a user is an entry of class posixAccount or similar, a group one of class
 posixGroup or groupOfNames. Nothing here speaks LDAP. Every method of `Directory` may also raise
@@ -243,8 +244,8 @@ class Reading(Protocol):
         """Return whether users can be looked up without their password.
 
         Not with `ldap_user_dn_template`, because there each user is looked up as themselves.
-        Nothing else of `Reading` and `Writing` works there; each method raises Conflict
-        (DirectoryReadOnly).
+        Lookups and changes raise Conflict (DirectoryReadOnly) there; `health`, `lockouts` and
+        `check_answers` work.
         """
         ...
 

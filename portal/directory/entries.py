@@ -24,7 +24,7 @@ def find_one(
 
 
 def for_change(link: OpenConnection, username: str) -> Entry | None:
-    """Return the user's entry as seen by the account that writes."""
+    """Return the user's entry as visible to the account that is bound on the link."""
     if not username or not username.isprintable():
         return None
     mapping = Mapping(link.settings)

@@ -28,7 +28,7 @@ Entry = dict[str, Any]
 
 DN_MEMBERS, NAME_MEMBERS = ("member", "uniqueMember"), "memberUid"
 GIVEN_NAME, SURNAME, DESCRIPTION = "givenName", "sn", "description"
-LOCKED, RESET, VERSION = "pwdAccountLockedTime", "pwdReset", "entryCSN"
+LOCKED, RESET, ENTRY_CSN = "pwdAccountLockedTime", "pwdReset", "entryCSN"
 _AD_DISABLED = 0x2
 MAX_WORDS = 8
 
@@ -60,7 +60,7 @@ class Mapping:
         state = {
             "active-directory": ["userAccountControl", "lockoutTime", "pwdLastSet"],
             "freeipa": ["nsAccountLock"],
-        }.get(settings.ldap_directory, [LOCKED, RESET, VERSION])
+        }.get(settings.ldap_directory, [LOCKED, RESET, ENTRY_CSN])
         return list(dict.fromkeys([*names, *state]))
 
     @property

@@ -82,8 +82,8 @@ def _find_free(span: tuple[int, int], start: int, taken: Callable[[list[int]], s
         if free is not None:
             return free
     raise Conflict(
-        f"All numbers from {span[0]} to {last} have been assigned. Ask an operator for a wider "
-        "ldap_uid_range or ldap_gid_range."
+        f"All numbers from {span[0]} to {last} have been assigned. A wider ldap_uid_range or "
+        "ldap_gid_range can be set in the portal's settings."
     )
 
 

@@ -231,8 +231,8 @@ class LdapDirectory:
             )
         if settings.ldap_write_dn is None:
             return (
-                "The portal has no account with write access to the directory. An "
-                "operator can set one: ldap_write_dn."
+                "The portal has no account with write access to the directory. One can be set "
+                "in the portal's settings: ldap_write_dn."
             )
         return None
 
@@ -267,7 +267,8 @@ class LdapDirectory:
 
 _NO_POLICY = (
     "The directory has no password policy (slapd's ppolicy overlay), so it can't refuse "
-    "the password of a single account. You can still disable a user in the portal."
+    "the password of a single account. You can still disable the user for this portal; "
+    "the directory's password and ssh keys keep working."
 )
 
 

@@ -18,7 +18,7 @@ from portal.directory.changes import (
 )
 from portal.directory.connections import MODIFY_ADD, MODIFY_DELETE, SUCCESS, OpenConnection, Servers
 from portal.directory.entries import entry_of
-from portal.directory.mapping import DESCRIPTION, LOCKED, VERSION, Entry, Mapping, first, texts
+from portal.directory.mapping import DESCRIPTION, ENTRY_CSN, LOCKED, Entry, Mapping, first, texts
 from portal.errors import Conflict, DirectoryChanged
 
 _MAX_ATTEMPTS = 5
@@ -93,8 +93,8 @@ def _apply_if_unchanged(
     """Apply all modifications at once; if the server supports the assertion control, only if the
     entry is unchanged since it was read.
     """
-    version = (first(entry, VERSION) or "") if steps.asserts() else ""
-    return steps.modify(entry["dn"], modifications, words, if_version=version) == SUCCESS
+    csn = (first(entry, ENTRY_CSN) or "") if steps.asserts() else ""
+    return steps.modify(entry["dn"], modifications, words, if_csn=csn) == SUCCESS
 
 
 def _build_disabling(link: OpenConnection, entry: Entry) -> Modifications:

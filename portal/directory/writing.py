@@ -35,10 +35,10 @@ from portal.directory.contract import (
 from portal.directory.entries import entry_of, for_change
 from portal.directory.login import REFUSALS, find, policy_error
 from portal.directory.mapping import (
+    ENTRY_CSN,
     GIVEN_NAME,
     RESET,
     SURNAME,
-    VERSION,
     Mapping,
     conjunction,
     equals,
@@ -313,9 +313,9 @@ def edit(
             if not modifications:
                 return _find_changed(steps, username)
             # Only if the entry is still the one that was compared.
-            unchanged = (first(entry, VERSION) or "") if steps.asserts() else ""
+            csn = (first(entry, ENTRY_CSN) or "") if steps.asserts() else ""
             words = f"the entry of {username} was edited"
-            if steps.modify(entry["dn"], modifications, words, if_version=unchanged) == SUCCESS:
+            if steps.modify(entry["dn"], modifications, words, if_csn=csn) == SUCCESS:
                 return _find_changed(steps, username)
         raise _to_conflict(username)
 

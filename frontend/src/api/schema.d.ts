@@ -8679,7 +8679,10 @@ export interface components {
         };
         /**
          * UserFilter
-         * @description Filter of a list. ACTIVE: known to the portal and not disabled.
+         * @description Filter of a list.
+         *
+         *     ACTIVE: in the portal, and neither disabled, deleted nor missing from the directory. MISSING: no
+         *     longer in the directory. DELETED: deleted by an administrator in the portal.
          * @enum {string}
          */
         UserFilter: "all" | "active" | "disabled" | "admins" | "viewers" | "missing" | "deleted";

@@ -54,7 +54,7 @@ class Action(StrEnum):
     TOKEN_REVOKED = "token.revoked"  # noqa: S105
     DEVICE_APPROVED = "device.approved"
     DEVICE_DENIED = "device.denied"
-    DEVICE_CODE_REFUSED = "device.code_refused"
+    USER_CODE_REFUSED = "device.code_refused"
     SESSION_START = "session.start"
     SESSION_EXTEND = "session.extend"
     SESSION_STOP = "session.stop"

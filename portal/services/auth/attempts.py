@@ -25,7 +25,7 @@ from portal.models import LoginFailure
 from portal.services.audit import refused_logins
 from portal.services.audit.audit import Action
 from portal.services.audit.refused_logins import network_of
-from portal.services.auth import devices
+from portal.services.auth import known_browsers
 
 log = structlog.get_logger(__name__)
 
@@ -39,19 +39,20 @@ class SecretKind(StrEnum):
 
     PASSWORD = "password"  # noqa: S105
     SECOND_FACTOR = "second-factor"
-    DEVICE_CODE = "device-code"
+    USER_CODE = "device-code"
 
 
 @dataclass(frozen=True)
 class Caller:
     """The origin of a request, for the rate limit and the audit.
 
-    `device` is the device cookie as the browser sent it.
+    `browser_cookie` is the cookie by which a browser proves that this user has logged in there
+    before, as the browser sent it.
     """
 
     ip: str
     user_agent: str = ""
-    device: str = ""
+    browser_cookie: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class Attempt:
         """Return the counter of this attempt: a web session, a known browser, or "" for others."""
         if self.web_session_id:
             return f"session:{self.web_session_id}"
-        nonce = devices.find_nonce(settings, self.username, self.caller.device, utcnow())
+        cookie = self.caller.browser_cookie
+        nonce = known_browsers.find_nonce(settings, self.username, cookie, utcnow())
         return f"device:{nonce}" if nonce else ""
 
 
@@ -83,7 +85,7 @@ async def count_attempt(
 ) -> AsyncIterator[None]:
     """Count an attempt before it is made, so that concurrent attempts count too.
 
-    Success deletes the name's failures of this kind; a correct device code deletes only its own
+    Success deletes the name's failures of this kind; a correct user code deletes only its own
     attempt: otherwise users could reset the counter with codes of their own and keep guessing
     others'. If the directory failed, the attempt is not counted. Raises TooManyAttempts if the
     limit of the name or the address is exceeded.
@@ -103,7 +105,7 @@ async def count_attempt(
     except BaseException:
         await _delete_failures(database, own)
         raise
-    await _delete_failures(database, own if attempt.kind is SecretKind.DEVICE_CODE else same)
+    await _delete_failures(database, own if attempt.kind is SecretKind.USER_CODE else same)
 
 
 async def _record_refusal(database: Database, attempt: Attempt, why: str) -> None:

@@ -33,7 +33,7 @@ from portal.models import (
 )
 from portal.services.audit import refused_logins
 from portal.services.audit.audit import Action, record
-from portal.services.auth import devices, second_factor, web_sessions
+from portal.services.auth import known_browsers, second_factor, web_sessions
 from portal.services.auth.attempts import Attempt, Caller, count_attempt
 from portal.services.identity import home_directories, memberships
 from portal.services.identity.roles import NOT_ADMITTED, derive_role, is_admitted
@@ -81,7 +81,7 @@ async def login(context: AppContext, username: str, password: str, caller: Calle
     Forbidden for deleted users and users outside the portal's groups, DirectoryUnavailable.
     """
     name = username.lower()
-    known = devices.find_nonce(context.settings, name, caller.device, utcnow())
+    known = known_browsers.find_nonce(context.settings, name, caller.browser_cookie, utcnow())
     async with _hide_existing_accounts(context.settings, is_known=bool(known)):
         if not USERNAME.fullmatch(name):
             # Not a valid user name. The directory is not queried, as it may fold the text into
@@ -232,6 +232,7 @@ async def complete_login(
 async def _refuse_disabled(db: AsyncSession, user: User, caller: Caller) -> None:
     if user.disabled_at is None:
         return
+    # `directory_wants`: the state that the portal still has to write to the directory
     if user.deleted_at is not None or user.directory_wants is AccountState.DELETED:
         await _refuse(db, user, {"why": "deleted"}, errors.Forbidden(DELETED), caller)
     # as once the directory has the account locked
@@ -312,7 +313,7 @@ async def logout(database: Database, session: WebSession, caller: Caller) -> Non
 
 
 async def load_user_by_name(database: Database, username: str) -> User | None:
-    """Return the account with this name, if its owner has ever logged in."""
+    """Return the portal's row of this name, if any."""
     async with database.session() as db:
         return await db.scalar(select(User).where(User.username == username))
 

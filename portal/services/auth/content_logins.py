@@ -1,4 +1,5 @@
-"""Logins at content hosts, derived from the portal's login by a one-time code.
+"""Logins at content hosts (separate hosts for users' notebooks and TensorBoards), derived from the
+portal's login by a one-time code.
 
 A content host redirects an unknown browser to the portal, with the hash of a random value (the
 state) that it stored in this browser. With the portal's cookie the portal issues a code for that

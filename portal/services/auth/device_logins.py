@@ -27,7 +27,7 @@ from portal.services.auth import tokens
 from portal.services.auth.attempts import Attempt, Caller, SecretKind, count_attempt
 from portal.services.auth.tokens import Scope, TokenRequest
 from portal.services.hashes import hash_token
-from portal.services.identity.roles import may_enter
+from portal.services.identity.roles import is_admitted_and_enabled
 from portal.services.store import affects_one_row
 
 LIFETIME = timedelta(minutes=10)
@@ -129,7 +129,7 @@ async def _token_request(db: AsyncSession, login: DeviceLogin, user: User) -> To
     if not login.approved or login.days is None:
         raise errors.AccessDenied
     await db.refresh(user)  # SQLite locks with the first change, not with the row
-    if not may_enter(user):
+    if not is_admitted_and_enabled(user):
         raise errors.AccessDenied
     name = await tokens.find_free_name(db, user, login.device)
     return TokenRequest(name=name, scopes=[Scope(scope) for scope in login.scopes], days=login.days)
@@ -215,8 +215,8 @@ def _attempt(session: WebSession, caller: Caller) -> Attempt:
     return Attempt(
         session.user.username,
         caller,
-        Action.DEVICE_CODE_REFUSED,
-        SecretKind.DEVICE_CODE,
+        Action.USER_CODE_REFUSED,
+        SecretKind.USER_CODE,
         web_session_id=session.id,
     )
 

@@ -29,7 +29,10 @@ class LoginChecks:
         self._task: asyncio.Task[None] | None = None
 
     async def is_open(self, database: Database, settings: Settings, web_session_id: str) -> bool:
-        """Return whether a web session is still open, read from the database after this call."""
+        """Return whether a web session is still open, read from the database after this call.
+
+        Open: not ended or expired; the idle limit does not count here.
+        """
         check = _Check(web_session_id, asyncio.get_running_loop().create_future())
         self._waiting.append(check)
         if self._task is None or self._task.done():

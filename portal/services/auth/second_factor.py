@@ -203,7 +203,7 @@ async def reset(database: Database, admin: User, username: str, caller: Caller) 
     async with database.session() as db:
         user = await db.scalar(select(User).where(User.username == username))
         if user is None:
-            raise errors.NotFound("No user with this name has logged in here yet.")
+            raise errors.NotFound("The portal has no user with this name.")
         if user.id == admin.id:
             raise errors.Forbidden(
                 "To turn off your own second factor, use one of its codes. If you have "

@@ -25,7 +25,7 @@ from portal.services.audit.audit import Action, record
 from portal.services.auth import second_factor
 from portal.services.auth.attempts import Caller
 from portal.services.hashes import hash_token
-from portal.services.identity.roles import NOT_ADMITTED, is_admitted, may_enter
+from portal.services.identity.roles import NOT_ADMITTED, is_admitted, is_admitted_and_enabled
 
 PREFIX = "dsp_"
 SECRET_DIGITS = 43  # 62⁴³ > 2²⁵⁶
@@ -148,7 +148,7 @@ async def find_valid(database: Database, settings: Settings, token_id: str) -> A
     async with database.session() as db:
         query = select(AccessToken, _ENROLLED).where(AccessToken.id == token_id)
         row = (await db.execute(query)).one_or_none()
-    if row is None or not may_enter(row[0].user):
+    if row is None or not is_admitted_and_enabled(row[0].user):
         return None
     token: AccessToken = row[0]
     if second_factor.is_required(token.user, settings) and not row[1]:

@@ -27,7 +27,7 @@ from portal.services.audit.audit import Action, record
 from portal.services.auth import second_factor
 from portal.services.auth.attempts import Caller
 from portal.services.hashes import hash_token
-from portal.services.identity.roles import NOT_ADMITTED, is_admitted, may_enter
+from portal.services.identity.roles import NOT_ADMITTED, is_admitted, is_admitted_and_enabled
 
 TOUCH_EVERY = timedelta(minutes=1)
 TOKEN_BYTES = 32
@@ -86,7 +86,7 @@ async def load_half_login(database: Database, token: str, step: HalfLoginStep) -
         return None
     async with database.session() as db:
         half = await db.scalar(select(HalfLogin).where(HalfLogin.token_hash == hash_token(token)))
-    if half is None or half.awaits is not step or not may_enter(half.user):
+    if half is None or half.awaits is not step or not is_admitted_and_enabled(half.user):
         return None
     return half if utcnow() < half.expires_at else None
 
@@ -158,7 +158,8 @@ async def resume_any(
 async def resume_at(
     database: Database, settings: Settings, token: str, host: str | None, *, touch: bool = True
 ) -> WebSession | None:
-    """Return the web session as `resume` does, for a cookie of this content host.
+    """Return the web session as `resume` does, for a cookie of this content host (a host for users'
+    notebooks or TensorBoards).
 
     `host` None is the portal's own host. A host's cookie is not valid at another host.
     """
@@ -187,7 +188,7 @@ async def _open_one(
     now = utcnow()
     async with database.session() as db:
         session = await db.scalar(select(WebSession).where(which))
-        if session is None or not may_enter(session.user):
+        if session is None or not is_admitted_and_enabled(session.user):
             return None
         idle = now - session.last_seen_at
         if session.expires_at <= now or idle >= timedelta(hours=settings.web_session_idle_hours):
@@ -214,12 +215,15 @@ async def explain_refusal(database: Database, token: str) -> str:
 async def find_open(
     database: Database, settings: Settings, web_session_ids: Collection[str]
 ) -> set[str]:
-    """Return which of these web sessions are still open; for streams that were opened long ago."""
+    """Return which of these web sessions are still open; for streams that were opened long ago.
+
+    Open: not ended or expired; the idle limit does not count here.
+    """
     async with database.session() as db:
         rows = await db.scalars(select(WebSession).where(WebSession.id.in_(web_session_ids)))
         found = [session for session in rows if not must_enrol(session, settings)]
     now = utcnow()
-    return {s.id for s in found if may_enter(s.user) and now < s.expires_at}
+    return {s.id for s in found if is_admitted_and_enabled(s.user) and now < s.expires_at}
 
 
 async def list_open(database: Database, settings: Settings, user_id: str) -> list[WebSession]:

@@ -132,7 +132,7 @@ class ImageImporter:
                 break
             self._tasks.start(f"import {row.id}", utcnow(), partial(self._import, row, lock))
         rows = {row.id for row in (*running, *queued)}
-        self._tasks.forget(rows, len(rows))
+        self._tasks.drop_old_attempts(keep=rows, row_count=len(rows))
 
     async def _import(self, row: ImageImport, lock: int) -> None:
         stop = self._stops[row.id] = asyncio.Event()

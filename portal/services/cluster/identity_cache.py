@@ -21,7 +21,7 @@ class IdentityCache(Generic[T]):
         """The last value, whatever it was computed from; None before the first."""
         return None if self._last is None else self._last[1]
 
-    def of(self, *origins: object, make: Callable[[], T]) -> T:
+    def get_or_compute(self, *origins: object, make: Callable[[], T]) -> T:
         """Return the value of `make` for these objects, cached. Other threads wait for it: if all
         computed it, each would take as many times as long.
         """

@@ -140,7 +140,7 @@ class Deprovisioning:
                 await self._deprovision(user, now)
             else:
                 self._start_directory_step(user, now)
-        self._tasks.forget({user.id for user in users}, len(users))
+        self._tasks.drop_old_attempts(keep={user.id for user in users}, row_count=len(users))
 
     def _notify_streams(self, user_ids: Sequence[str]) -> None:
         """Have the event streams of disabled users check whether they may go on.

@@ -35,7 +35,10 @@ def require_command(settings: Settings, task: HomeTask) -> None:
 
 
 def _no_command(task: HomeTask) -> str:
-    return f"The portal has no command for this. An operator can set {SETTINGS[task]}."
+    return (
+        "The portal has no command for this. One can be set in the portal's settings: "
+        f"{SETTINGS[task]}."
+    )
 
 
 async def request(

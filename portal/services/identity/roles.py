@@ -15,8 +15,8 @@ _ORDER = tuple(Role)
 NOT_ADMITTED = "Your account isn't in a group that may use this portal; ask your administrators."
 IS_ADMITTED = or_(User.directory_role.is_not(None), User.groups_at.is_(None))
 """SQL condition for `is_admitted`."""
-MAY_ENTER = and_(User.disabled_at.is_(None), IS_ADMITTED)
-"""SQL condition for `may_enter`."""
+IS_ADMITTED_AND_ENABLED = and_(User.disabled_at.is_(None), IS_ADMITTED)
+"""SQL condition for `is_admitted_and_enabled`."""
 
 
 def is_admitted(user: User) -> bool:
@@ -27,7 +27,7 @@ def is_admitted(user: User) -> bool:
     return user.directory_role is not None or user.groups_at is None
 
 
-def may_enter(user: User) -> bool:
+def is_admitted_and_enabled(user: User) -> bool:
     """Return whether the user's open logins and tokens are still valid."""
     return user.disabled_at is None and is_admitted(user)
 

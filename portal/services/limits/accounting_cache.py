@@ -29,11 +29,12 @@ ROOT = "root"
 class AccountingCache:
     """Cache of Slurm's accounting data.
 
-    `associations` are as of `at`; both are None before the first answer. `trouble` is the error of
-    the last query, if it failed. `denied` is whether Slurm refused the last changes
-    because the portal's account lacks the rights. `runaways` are the ids of jobs without an end
-    that Slurm does not have, when usage was last read. `days_at_once` are the days of usage to read
-    with one query, fewer after one that was too slow.
+    `associations` are as of `at`; both are None before the first answer. `facts`: the cluster's
+    name, what it enforces, the TRES it counts and its QOS. `trouble` is the error of the last
+    query, if it failed. `denied` is whether Slurm refused the last changes because the portal's
+    account lacks the rights. `runaways` are the ids of jobs without an end that Slurm does not
+    have, when usage was last read. `days_at_once` are the days of usage to read with one query,
+    fewer after one that was too slow.
     """
 
     def __init__(self, accounting: Accounting, watcher: Watcher) -> None:
@@ -62,7 +63,7 @@ class AccountingCache:
         return {key: f for key, f in (self.associations or {}).items() if key[1] == username}
 
     def forget_facts(self) -> None:
-        """Query the facts again at the next refresh, because a name is used that they lack."""
+        """Query the facts again at the next refresh, because a QOS is used that they lack."""
         self._facts_at = None
 
     async def refresh(self, *, patient: bool = False) -> None:
@@ -124,7 +125,7 @@ class AccountingCache:
     async def in_use(self) -> Mapping[tuple[str, str], InUse] | None:
         """Return what running jobs hold, by account and user, at most IN_USE_AGE old.
 
-        Returns None while unknown.
+        The user is "" for the whole account, including its users' jobs. Returns None while unknown.
         """
         async with self._in_use_lock:
             now, at = utcnow(), self._in_use_at

@@ -28,22 +28,26 @@ def get_account(settings: Settings, group: str) -> str:
 
 @dataclass(frozen=True)
 class AllLimits:
-    """All limits at once, for callers that evaluate many users."""
+    """All limits at once, for callers that evaluate many users.
+
+    `per_member` and `group_totals` are by group name: what each member, and all members together,
+    may use.
+    """
 
     default: LimitValues | None
-    members: dict[str, LimitValues]
+    per_member: dict[str, LimitValues]
     group_totals: dict[str, LimitValues]
     users: dict[str, LimitValues]
 
     @property
     def groups(self) -> set[str]:
         """The groups whose members are needed to evaluate these limits."""
-        return {*self.members, *self.group_totals}
+        return {*self.per_member, *self.group_totals}
 
     def merge(self, username: str, groups: set[str], *, own: bool = True) -> dict[str, Any]:
         """Return a user's effective limits in these groups, with or without their own limit."""
         own_limit = self.users.get(username) if own else None
-        theirs = {name: self.members[name] for name in groups & self.members.keys()}
+        theirs = {name: self.per_member[name] for name in groups & self.per_member.keys()}
         return merge_limits((username, own_limit) if own_limit else None, theirs, self.default)
 
 
@@ -54,7 +58,7 @@ def group_by_scope(rows: Sequence[Limit]) -> AllLimits:
         by_scope[row.scope][row.name] = to_limit_values(row)
     return AllLimits(
         default=by_scope[LimitScope.DEFAULT].get(""),
-        members=by_scope[LimitScope.MEMBER],
+        per_member=by_scope[LimitScope.MEMBER],
         group_totals=by_scope[LimitScope.GROUP],
         users=by_scope[LimitScope.USER],
     )

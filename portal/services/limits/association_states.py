@@ -17,9 +17,11 @@ IDS_PER_STATEMENT = 500
 
 @dataclass
 class AssociationState:
-    """One association as of the last round. `pending` are values yet to be written to Slurm.
+    """One association that limits apply to, as of the last comparison (slurm_limits.py).
 
-    The columns of `applied` and `actual` are `written` and `found`.
+    `drift`: values changed in Slurm outside the portal, as (applied, actual); `accepted`: drift
+    that an administrator accepted; `refused`: sacctmgr's message; other values as in
+    AssociationDiff. The columns of `applied` and `actual` are `written` and `found`.
     """
 
     id: str

@@ -36,8 +36,8 @@ DesiredValues = dict[AssociationKey, dict[str, Any]]
 class AssociationInput:
     """Input for the desired associations.
 
-    `users` are the effective limits of all limited users, `accounts` the shared limits of groups
-    by account; `actual` are the values in Slurm, `applied` the last applied ones, by association.
+    `users` are the effective limits of all limited users, `accounts` the group totals by account;
+    `actual` are the values in Slurm, `applied` the last applied ones, by association.
     `partitions` are all partitions of the cluster, `facts` what its Slurm counts and enforces.
     """
 
@@ -104,8 +104,8 @@ def _build_for_partitions(
 ) -> DesiredValues:
     """Return the associations of single partitions.
 
-    These are closed partitions, and associations that an operator made, to which the limits apply
-    too.
+    These are closed partitions, and associations of single partitions that were made outside the
+    portal, to which the limits apply too.
     """
     allowed = effective.get("partitions")
     closed = given.partitions - set(allowed.value) if allowed else frozenset()

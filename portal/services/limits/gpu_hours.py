@@ -26,7 +26,7 @@ from spawner.slurm.parse_accounting import JobTime
 log = structlog.get_logger(__name__)
 
 EVERY_S = 300.0
-SOONEST_S = 20.0
+MIN_PAUSE_S = 20.0  # a signal starts no step sooner than this after the last one
 SETTLED = timedelta(hours=2)  # a day is final when it was read this long after its end
 LATE = timedelta(days=7)  # so long after its end a day is read again, once a day
 LATE_READ_INTERVAL = timedelta(days=1)
@@ -52,11 +52,14 @@ Key = tuple[date, str, str]
 
 @dataclass(frozen=True)
 class Totals:
-    """Usage by name, and when the newest of it was read (None: never)."""
+    """Usage by name, and when the newest of it was read (None: never).
+
+    `first_read_day` is the first of the requested days that was read; None: none.
+    """
 
     rows: list[UsageSum]
     as_of: datetime | None
-    complete_from: date | None
+    first_read_day: date | None
 
 
 # --- reading ------------------------------------------------------------------------------------

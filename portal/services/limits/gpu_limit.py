@@ -37,7 +37,7 @@ def find_gpu_limit(context: AppContext, info: JobInfo) -> GpuLimit | None:
     if not (info.reason or "").startswith(GROUP_GPUS) or info.account is None:
         return None
     jobs = context.watcher.jobs
-    running: Mapping[Owner, RunningGpus] = context.running_gpus.of(
+    running: Mapping[Owner, RunningGpus] = context.running_gpus.get_or_compute(
         jobs, make=lambda: count_running_gpus(jobs)
     )
     needed = max(1, sum(number for _, number in info.gpus or ()))  # per node
@@ -64,13 +64,15 @@ def _find_total(context: AppContext, info: JobInfo, user: str) -> int | None:
 def count_running_gpus(jobs: Mapping[int, JobInfo]) -> dict[Owner, RunningGpus]:
     """Count the GPUs of running jobs by account and user, and by account. Pure.
 
-    Slurm reports no number for GPUs that were not requested per node, as an external job may.
+    Slurm reports no number for GPUs that were not requested per node, as may be those of a job
+    submitted outside the portal.
     """
     running: dict[Owner, RunningGpus] = {}
     for job in jobs.values():
         if job.phase is not JobPhase.RUNNING or job.account is None:
             continue
         number = sum(number for _, number in job.gpus or ()) * len(job.nodes)
+        # the portal's own jobs (with a uuid) request GPUs per node
         known = bool(job.gpus) or (job.gpus is not None and job.uuid is not None)
         for user in (job.user, ""):
             in_use = running.setdefault((job.account, user), RunningGpus())

@@ -371,7 +371,7 @@ def _get_ceiling(limits: AllLimits, username: str, group: str, groups: set[str])
     """
     total = limits.group_totals.get(group)
     elsewhere = limits.merge(username, groups, own=False)
-    each = limits.members.get(group)
+    each = limits.per_member.get(group)
     values = {name: limit.value for name, limit in elsewhere.items()}
     values |= each.set_fields if each else {}
     return LimitValues(**{**values, **(total.set_fields if total else {})})

@@ -3,8 +3,9 @@
 Per field: the user's own limit, else the most generous per-member limit of their groups, else the
 default. None means unset. Group totals are a separate rule.
 
-A request is refused only if it could never run: a single job larger than its owner may use at once.
-If several jobs together exceed a limit, Slurm keeps them pending and the portal shows why.
+Resources are refused only if they could never run: a single job larger than its owner may use at
+once. If several jobs together exceed a limit, Slurm keeps them pending and the portal shows why.
+More sessions or jobs than allowed at a time are refused at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

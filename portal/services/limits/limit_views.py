@@ -106,6 +106,7 @@ async def load_group_total_use(context: AppContext, group: str) -> InUseNow:
     async with context.db.session() as db:
         live = await count_live(db, build_members_query(group))
     usage = await context.accounting.in_use()
+    # the user is "" for the whole account, including its users' jobs
     use = usage.get((get_account(context.settings, group), "")) if usage is not None else None
     if usage is not None and use is None:
         async with context.db.session() as db:
@@ -142,7 +143,7 @@ class GroupLimits:
     """A group's limits and members. `ceiling` is the most a group manager may give."""
 
     group_total: Limit | None
-    member: Limit | None
+    per_member: Limit | None
     ceiling: Mapping[str, EffectiveLimit]
     in_use: InUseNow
     members: list[MemberLimits]
@@ -176,7 +177,7 @@ async def load_group_limits(context: AppContext, group: str) -> GroupLimits:
         ceiling[name] = EffectiveLimit(value, LimitSource(LimitScope.GROUP, group))
     return GroupLimits(
         group_total=group_total,
-        member=by_scope.get(LimitScope.MEMBER),
+        per_member=by_scope.get(LimitScope.MEMBER),
         ceiling=ceiling,
         in_use=await load_group_total_use(context, group),
         members=members,

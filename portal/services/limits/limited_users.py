@@ -141,10 +141,13 @@ class LimitedUsers:
             rows = (await db.execute(query.where(User.deleted_at.is_(None)))).all()
         differ = [(id_, name) for id_, name, known in rows if (name in members) != bool(known)]
         for user_id, username in differ[:MAX_LOOKUPS_PER_ROUND]:
-            await self._directory_users.refresh_if_old(user_id, username, None)
+            # however recent
+            await self._directory_users.refresh_if_old(user_id, username, known_at=None)
 
     async def _filter_directory_users(self, usernames: set[str]) -> set[str]:
-        """Return the Slurm users that the directory has, without accounts of Slurm or the site."""
+        """Return the Slurm users that the directory has, without system accounts (no UID, or one
+        below `min_uid`).
+        """
         if not self._directory.can_look_up_users:
             return set()
         now = utcnow()

@@ -77,7 +77,9 @@ class SlurmLimits:
         self._round = asyncio.Lock()
         self._waiting: list[asyncio.Future[None]] = []
         self.block_unless_leader: Callable[[], Awaitable[None]] | None = None
-        """As in AppContext; None if there is no standby portal."""
+        """Never returns if another portal now leads: this loop is being cancelled then. None: no
+        standby portal.
+        """
         self.loop = BackgroundLoop("limits", self._step, ROUND_S, (LIMITS,))
 
     async def _step(self) -> timedelta | None:
@@ -174,7 +176,7 @@ class SlurmLimits:
         limits: AllLimits,
         now: datetime,
     ) -> dict[AssociationKey, AssociationState]:
-        """Return every relevant association as it is now. Pure but for the ids of new ones.
+        """Return every relevant association as it is now. Sends no request, and changes nothing.
 
         Associations of users whose effective limits are unknown stay as they were.
         """
@@ -238,7 +240,7 @@ class SlurmLimits:
             await self._accounting.refresh()
 
     async def _check_leader(self) -> None:
-        """Raise if another portal leads by now: its changes must not be overwritten."""
+        """Never return if another portal leads by now: its changes must not be overwritten."""
         if self.block_unless_leader is not None:
             await self.block_unless_leader()
 

@@ -1,4 +1,4 @@
-"""Usage over time: hours per day or month of the largest users, groups or accounts."""
+"""Usage over time: GPU or CPU seconds per day or month of the largest users, groups or accounts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ class UsageHistory:
     """Seconds by period, one value for each; None for a period of which nothing was read.
 
     `series` are the largest, by name, the largest first; `others` is the sum of the rest, None if
-    there is none. `as_of` and `complete_from` are as in Totals.
+    there is none. `as_of` and `first_read_day` are as in Totals.
     """
 
     periods: list[str]
     series: dict[str, list[int | None]]
     others: list[int | None] | None
     as_of: datetime | None
-    complete_from: date | None
+    first_read_day: date | None
 
 
 async def load_usage_history(
@@ -68,7 +68,7 @@ async def load_usage_history(
         series={name: values(name) for name in largest},
         others=values(None) if None in by_name else None,
         as_of=as_of,
-        complete_from=first,
+        first_read_day=first,
     )
 
 

@@ -28,7 +28,7 @@ from portal.models import (
 )
 from portal.services.auth import web_sessions
 from portal.services.hashes import hash_token
-from portal.services.identity.roles import MAY_ENTER
+from portal.services.identity.roles import IS_ADMITTED_AND_ENABLED
 from spawner.names import SESSION, USERNAME
 
 MIN_PORT = 1024
@@ -153,7 +153,7 @@ def build_login_query(*columns: Any, content: bool = False) -> Select[Any]:
         token,
         WebSession.expires_at > bindparam("now"),
         WebSession.last_seen_at > bindparam("idle_since"),
-        MAY_ENTER,
+        IS_ADMITTED_AND_ENABLED,
         or_(WebSession.second_factor_at.is_not(None), *_NO_SECOND_FACTOR_NEEDED),
     )
 

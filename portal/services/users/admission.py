@@ -56,7 +56,7 @@ def list_admitting_groups(settings: Settings) -> set[str]:
 
 def _differs(user: User, admitted_names: frozenset[str] | None) -> bool:
     """Return whether the stored admission differs from `admitted_names` (None: all users)."""
-    if user.groups_at is None:
+    if user.groups_at is None:  # never looked up yet: the first login decides
         return False
     return (
         admitted_names is None or user.username.lower() in admitted_names

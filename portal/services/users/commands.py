@@ -50,7 +50,8 @@ _SHELL_CHANGES = Action.USER_DISABLE, Action.USER_ENABLE
 async def create(context: AppContext, new: NewDirectoryUser, by: Actor) -> CreatedUser:
     """Create a user in the directory and the portal, and request their home directory.
 
-    Raises what `Directory.create` raises, and InvalidInput for a deleted user's name.
+    Raises what `Directory.create` raises, and InvalidInput for a name whose user is being
+    deleted or had another UID.
     """
     await _refuse_reused(context, new)
     act = context.directory.create
@@ -64,6 +65,7 @@ async def create(context: AppContext, new: NewDirectoryUser, by: Actor) -> Creat
         record(db, Action.USER_CREATE, actor=by.actor, target=new.username, detail=detail, ip=by.ip)
         await home_directories.request_once(db, context.settings, user, created.entry, by=by.name)
         await db.commit()
+    # groups decide limits: wake the loop that writes them to Slurm
     context.notifier.notify(LIMITS)
     return created
 
@@ -179,7 +181,7 @@ async def reset_password(context: AppContext, username: str, by: Actor) -> OneTi
     async with context.db.session() as db:
         user = await lookup.load_user(db, username)
         if user is not None:
-            for table in (WebSession, HalfLogin):
+            for table in (WebSession, HalfLogin):  # also logins that still need a step
                 await db.execute(delete(table).where(table.user_id == user.id))
         await attempts.delete_failures(db, username)
         detail = {"must_change": password.must_change}

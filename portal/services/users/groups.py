@@ -154,16 +154,21 @@ def _refuse_named(context: AppContext, name: str) -> None:
 
 
 async def _refuse_last_admins(context: AppContext, usernames: Collection[str]) -> None:
-    """Raise LastAdmin if all administrators are members.
+    """Raise LastAdmin if deleting a group with these members might leave no administrator.
 
-    With nested groups, any group may be the one that makes them administrators.
+    With nested groups, any group may be the one that makes a member an administrator, or that
+    admits a member with a granted role to the portal.
     """
-    query = select(User).where(
-        User.role == Role.ADMIN, User.granted_role.is_distinct_from(Role.ADMIN)
-    )
+    all_admitted = not context.settings.ldap_user_groups
     async with context.db.session() as db:
-        admins = [user for user in await db.scalars(query) if role_changes.is_active_admin(user)]
-    if admins and all(user.username in usernames for user in admins):
+        rows = await db.scalars(select(User).where(User.role == Role.ADMIN))
+        admins = [user for user in rows if role_changes.is_active_admin(user)]
+    remaining = [
+        user
+        for user in admins
+        if user.username not in usernames or (all_admitted and user.granted_role is Role.ADMIN)
+    ]
+    if admins and not remaining:
         raise LastAdmin(role_changes.NONE_LEFT)
 
 

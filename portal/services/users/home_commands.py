@@ -60,7 +60,7 @@ class HomeCommandLoop:
             if self._tasks.count_running("home") >= MAX_RUNNING_COMMANDS:
                 break
             self._tasks.start(f"home {row.user_id}", utcnow(), partial(self._process, row))
-        self._tasks.forget({row.user_id for row in rows}, len(rows))
+        self._tasks.drop_old_attempts(keep={row.user_id for row in rows}, row_count=len(rows))
 
     async def _process(self, row: HomeCommandRun) -> None:
         """Run one command and store its result in the row."""
@@ -81,6 +81,7 @@ class HomeCommandLoop:
             user = await db.get(User, row.user_id)
         if user is None:
             return
+        # a deleted user's `username` is a placeholder
         username = user.former_username or user.username
         try:
             arguments = home_directories.build_arguments(settings, username, row)

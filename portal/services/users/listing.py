@@ -21,7 +21,11 @@ MAX_WORDS = 8
 
 
 class UserFilter(StrEnum):
-    """Filter of a list. ACTIVE: known to the portal and not disabled."""
+    """Filter of a list.
+
+    ACTIVE: in the portal, and neither disabled, deleted nor missing from the directory. MISSING: no
+    longer in the directory. DELETED: deleted by an administrator in the portal.
+    """
 
     ALL = "all"
     ACTIVE = "active"

@@ -142,6 +142,7 @@ async def refresh_after_group_change(context: AppContext, username: str) -> None
             if user is not None and memberships.is_same(user, entry):
                 await memberships.store_groups_and_role(db, context.settings, user, entry.groups)
                 await db.commit()
+    # groups decide limits: wake the loop that writes them to Slurm
     context.notifier.notify(LIMITS)
 
 

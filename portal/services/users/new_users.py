@@ -1,4 +1,5 @@
-"""Creation of users who are ready to work: with a login group, a Slurm account and limits.
+"""Creation of users who are ready to work: with a login group (one of `ldap_user_groups`, which
+lets them log in to the portal; not the primary group), a Slurm account and limits.
 
 Defaults come from the settings `default_login_group` and `default_slurm_account`.
 """

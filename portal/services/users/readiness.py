@@ -96,6 +96,7 @@ def _check_row(details: UserDetails) -> Check | None:
     user = details.user
     if user is None:
         return None
+    # `directory_wants`: the state that the portal still has to write to the directory
     if user.deleted_at or user.directory_wants is AccountState.DELETED:
         return _no("The account was deleted.")
     return _no("The account is disabled.", Fix.ENABLE) if user.disabled_at else None

@@ -23,7 +23,7 @@ from portal.services.users import lookup
 
 log = structlog.get_logger(__name__)
 
-MARK = "admins"
+ADMIN_LOCK_ROW = "admins"
 MAX_LOOKED_UP = 20
 NONE_LEFT = (
     "No other administrator of this portal can log in. Make another user an administrator first."
@@ -68,9 +68,11 @@ async def lock_admins(db: AsyncSession) -> None:
 
     Call it first in the transaction: what was read before may be outdated.
     """
-    updated = await db.execute(update(Mark).where(Mark.name == MARK).values(at=utcnow()))
-    if isinstance(updated, CursorResult) and updated.rowcount == 0:  # the mark is missing
-        db.add(Mark(name=MARK, at=utcnow()))
+    # update one row of `marks` only for its lock; it is created on first use
+    query = update(Mark).where(Mark.name == ADMIN_LOCK_ROW).values(at=utcnow())
+    updated = await db.execute(query)
+    if isinstance(updated, CursorResult) and updated.rowcount == 0:
+        db.add(Mark(name=ADMIN_LOCK_ROW, at=utcnow()))
         await db.flush()
 
 

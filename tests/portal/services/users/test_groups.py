@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from portal.directory.contract import NewGroup
 from portal.errors import Conflict, LastAdmin
-from portal.models import GroupManager
+from portal.models import GroupManager, Role
 from portal.services.audit.audit import Actor
-from portal.services.users import commands, groups
+from portal.services.users import commands, groups, role_changes
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.users_portal import GROUPS, USERS, RunHere, audited, fields, logged_in
 
@@ -117,6 +118,42 @@ async def test_groups_within_groups(run_here: RunHere) -> None:
         async with logged_in(portal, "alice"):
             with pytest.raises(Conflict, match="can't be empty"):
                 await groups.remove(portal.context, "inner", "carol", by)
+
+
+@pytest.mark.parametrize(
+    ("case", "is_member", "admitting", "remains"),
+    [
+        ("outside", False, [], True),
+        ("inside", True, [], True),
+        ("admitted", True, ["staff-admitted"], False),
+    ],
+)
+async def test_delete_group_granted_admin_may_remain(
+    run_here: RunHere, case: str, is_member: bool, admitting: list[str], remains: bool
+) -> None:
+    """With nested groups, the deleted group might be what admits its members to the portal."""
+    changes: dict[str, Any] = {
+        "ldap_group_member_attribute": "member",
+        "ldap_nested_groups": True,
+        "ldap_primary_gid": 30001,
+        "ldap_admin_groups": ["outer"],
+        "ldap_user_groups": admitting,
+    }
+    by, shared = Actor("cli:root"), f"shared-{case}"
+    members = frozenset({"carol", "p0007"} if is_member else {"carol"})
+    async with run_here(**changes) as portal, logged_in(portal, "carol"):
+        context = portal.context
+        for name in admitting:
+            await groups.create(context, NewGroup(name, members=frozenset({"p0007"})), by)
+        await groups.create(context, NewGroup(shared, members=members), by)
+        with pytest.raises(LastAdmin):
+            await groups.delete(context, shared, by)
+        await role_changes.grant(context, "p0007", Role.ADMIN, by)
+        if remains:
+            await groups.delete(context, shared, by)
+        else:
+            with pytest.raises(LastAdmin):
+                await groups.delete(context, shared, by)
 
 
 async def test_a_manager_sees_their_group_and_no_other(here: Portal, carol: Browser) -> None:

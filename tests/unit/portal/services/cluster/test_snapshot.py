@@ -200,10 +200,10 @@ class TestQueue:
 def test_what_many_ask_of_one_look_is_made_once() -> None:
     kept: IdentityCache[list[str]] = IdentityCache()
     jobs, nodes = of(waits(1)), ("n1",)
-    first = kept.of(jobs, nodes, make=lambda: ["made"])
-    assert kept.of(jobs, nodes, make=lambda: ["again"]) is first
-    assert kept.of(dict(jobs), nodes, make=lambda: ["new"]) == ["new"]
-    assert kept.of(jobs, make=lambda: ["other"]) == ["other"]
+    first = kept.get_or_compute(jobs, nodes, make=lambda: ["made"])
+    assert kept.get_or_compute(jobs, nodes, make=lambda: ["again"]) is first
+    assert kept.get_or_compute(dict(jobs), nodes, make=lambda: ["new"]) == ["new"]
+    assert kept.get_or_compute(jobs, make=lambda: ["other"]) == ["other"]
     assert kept.last == ["other"]
 
 
@@ -219,7 +219,7 @@ def test_threads_that_ask_at_once_share_one_computation() -> None:
 
     def ask(_: int) -> int:
         all_ask.wait(10)
-        return kept.of(origin, make=make)
+        return kept.get_or_compute(origin, make=make)
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(ask, range(4))) == [1, 1, 1, 1]

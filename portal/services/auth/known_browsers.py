@@ -1,4 +1,4 @@
-"""Device cookies: signed proof that a user has logged in from this browser before.
+"""Cookies of known browsers: signed proof that a user has logged in there before.
 
 A browser that presents one has its own allowance of wrong passwords, so that failed logins from
 elsewhere do not lock its user out. The cookie grants no access. It holds one entry per user: a
