@@ -104,7 +104,7 @@ def _parse_day_or_time(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
 Time = Annotated[DateTime, WrapValidator(_parse_day_or_time)]
 
 
-def _read_filter(
+async def _read_filter(
     query: Words = "",
     actor: Text = None,
     action: Text = None,

@@ -48,7 +48,7 @@ class StatusOut(BaseModel):
     started_at: datetime
 
 
-def _get_status(connection: HTTPConnection) -> SystemStatus:
+async def _get_status(connection: HTTPConnection) -> SystemStatus:
     status: SystemStatus = connection.app.state.status
     return status
 

@@ -13,7 +13,7 @@ from portal.web.dependencies import ContextDep, CurrentIdentity, CurrentUser
 router = APIRouter(tags=["events"])
 
 
-def _get_live_feeds(connection: HTTPConnection) -> LiveFeeds:
+async def _get_live_feeds(connection: HTTPConnection) -> LiveFeeds:
     feeds: LiveFeeds = connection.app.state.live_feeds
     return feeds
 

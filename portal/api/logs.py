@@ -53,7 +53,11 @@ class LogPiece(BaseModel):
     end: bool
 
 
-def task_in_query(
+async def no_task() -> None:
+    """Sessions have no tasks."""
+
+
+async def task_in_query(
     task: Annotated[
         int | None, Query(ge=0, lt=1_000_000, description="The task, for an array.")
     ] = None,
@@ -86,7 +90,7 @@ class LogRequest:
 def _create_router(
     kind: Literal["session", "job"],
     get: Callable[[AppContext, User, str], Awaitable[Session | BatchJob]],
-    task_of: Callable[..., int | None],
+    task_of: Callable[..., Awaitable[int | None]],
     default_stream: Stream,
     default_offset: int,
 ) -> APIRouter:
@@ -94,7 +98,7 @@ def _create_router(
     id_name = "session_id" if kind == "session" else "batch_job_id"
     router = APIRouter(prefix=f"/{kind}s/{{{id_name}}}/log", tags=[f"{kind}s"])
 
-    def to_request(
+    async def to_request(
         row_id: Annotated[str, Path(alias=id_name)],
         user: CurrentUser,
         context: ContextDep,
@@ -184,5 +188,5 @@ async def as_file(
 
 
 router = APIRouter()
-router.include_router(_create_router("session", sessions.get, lambda: None, "stderr", 0))
+router.include_router(_create_router("session", sessions.get, no_task, "stderr", 0))
 router.include_router(_create_router("job", jobs.get, task_in_query, "stdout", -65536))

@@ -129,7 +129,7 @@ NONE_YET = {
 def _create_router(
     kind: Literal["session", "job"],
     get: Callable[[AppContext, User, str], Awaitable[Session | BatchJob]],
-    guard: Callable[..., User],
+    guard: Callable[..., Awaitable[User]],
 ) -> APIRouter:
     """Return the routes of the TensorBoards of sessions or of jobs; `get` returns the caller's own,
     `guard` authorizes changes.

@@ -11,11 +11,14 @@ token of any scope; `CurrentWebSession` and `ReenteredPasswordUser` accept no to
 For a web session, `ReenteredPassword` in a name means that the password was entered again,
 recently, after the login; `RecentPassword` also admits a login in the last minute
 (services/auth/web_sessions.py).
+
+All are coroutines, because FastAPI runs any other function in a thread, which takes longer than the
+function.
 """
 
 import hmac
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -38,10 +41,10 @@ ONLY_BROWSERS = "This isn't possible with an access token. Use the portal's page
 # --- the application's objects ------------------------------------------------------------------
 
 
-def _from_app_state(name: str) -> Callable[[HTTPConnection], Any]:
+def _from_app_state(name: str) -> Callable[[HTTPConnection], Awaitable[Any]]:
     """Return a dependency for the attribute of this name in the application's state."""
 
-    def get_from_state(connection: HTTPConnection) -> Any:
+    async def get_from_state(connection: HTTPConnection) -> Any:
         return getattr(connection.app.state, name)
 
     return get_from_state
@@ -51,7 +54,7 @@ ContextDep = Annotated[AppContext, Depends(_from_app_state("context"))]
 SettingsDep = Annotated[Settings, Depends(_from_app_state("settings"))]
 
 
-def client_ip(connection: HTTPConnection) -> str:
+async def client_ip(connection: HTTPConnection) -> str:
     """Return the client's address.
 
     X-Forwarded-For is trusted only from our own nginx, on loopback.
@@ -86,7 +89,7 @@ services/idempotency.py.
 # --- authorization ------------------------------------------------------------------------------
 
 
-def anyone() -> None:
+async def anyone() -> None:
     """Allow requests without a login."""
 
 
@@ -148,13 +151,13 @@ async def _load_identity(connection: HTTPConnection, context: AppContext) -> Ide
 CurrentIdentity = Annotated[Identity, Depends(identity)]
 
 
-def no_token(connection: HTTPConnection) -> None:
+async def no_token(connection: HTTPConnection) -> None:
     """Refuse access tokens: such routes are for browsers."""
     if has_bearer(connection):
         raise errors.Forbidden(ONLY_BROWSERS)
 
 
-def web_session(who: CurrentIdentity) -> WebSession:
+async def web_session(who: CurrentIdentity) -> WebSession:
     """Return the caller's web session; a token is refused regardless of its scopes."""
     if who.session is None:
         raise errors.Forbidden(ONLY_BROWSERS)
@@ -164,7 +167,7 @@ def web_session(who: CurrentIdentity) -> WebSession:
 CurrentWebSession = Annotated[WebSession, Depends(web_session)]
 
 
-def access_token(who: CurrentIdentity) -> AccessToken:
+async def access_token(who: CurrentIdentity) -> AccessToken:
     """Return the access token of the request, whatever its scopes; a browser is refused."""
     if who.token is None:
         raise errors.Forbidden("This is only possible with an access token.")
@@ -216,7 +219,7 @@ CurrentHalfLogin = Annotated[HalfLogin, Depends(half_login)]
 ChangingLogin = Annotated[HalfLogin, Depends(changing_login)]
 
 
-def current_user(who: CurrentIdentity, connection: HTTPConnection) -> User:
+async def current_user(who: CurrentIdentity, connection: HTTPConnection) -> User:
     """Return the logged-in user.
 
     A token may only read here: routes that change anything name their own scope.
@@ -226,17 +229,17 @@ def current_user(who: CurrentIdentity, connection: HTTPConnection) -> User:
     return who.allowed(Scope.READ)
 
 
-def sessions_user(who: CurrentIdentity) -> User:
+async def sessions_user(who: CurrentIdentity) -> User:
     """Return the logged-in user, for changes to sessions or TensorBoards."""
     return who.allowed(Scope.SESSIONS)
 
 
-def jobs_user(who: CurrentIdentity) -> User:
+async def jobs_user(who: CurrentIdentity) -> User:
     """Return the logged-in user, for submitting, changing or previewing jobs."""
     return who.allowed(Scope.JOBS)
 
 
-def files_user(who: CurrentIdentity) -> User:
+async def files_user(who: CurrentIdentity) -> User:
     """Return the logged-in user, for reading or changing their files.
 
     Files in a home are more sensitive than the data for which the scope `read` is granted, so they
@@ -251,7 +254,7 @@ SessionsUser = Annotated[User, Depends(sessions_user)]
 JobsUser = Annotated[User, Depends(jobs_user)]
 
 
-def admin(who: CurrentIdentity) -> User:
+async def admin(who: CurrentIdentity) -> User:
     """Return an administrator; other users get 403."""
     if who.user.role is not Role.ADMIN:
         raise errors.Forbidden("Only administrators may do this.")
@@ -261,7 +264,7 @@ def admin(who: CurrentIdentity) -> User:
 Admin = Annotated[User, Depends(admin)]
 
 
-def reader(who: CurrentIdentity) -> User:
+async def reader(who: CurrentIdentity) -> User:
     """Return an administrator or a viewer, for reading administrators' data."""
     if who.user.role not in {Role.ADMIN, Role.VIEWER}:
         raise errors.Forbidden("Only administrators may see this.")
@@ -283,7 +286,7 @@ async def group_reader(group: str, who: CurrentIdentity, context: ContextDep) ->
 GroupReader = Annotated[User, Depends(group_reader)]
 
 
-def reentered_password_user(session: CurrentWebSession, settings: SettingsDep) -> User:
+async def reentered_password_user(session: CurrentWebSession, settings: SettingsDep) -> User:
     """Return a user who entered the password again recently, for changes that outlive a login.
 
     The login itself does not count: a page that is opened after it must not be able to make such a
@@ -297,7 +300,7 @@ def reentered_password_user(session: CurrentWebSession, settings: SettingsDep) -
 ReenteredPasswordUser = Annotated[User, Depends(reentered_password_user)]
 
 
-def confirmed_enrolling(session: EnrollingSession, settings: SettingsDep) -> WebSession:
+async def confirmed_enrolling(session: EnrollingSession, settings: SettingsDep) -> WebSession:
     """Return the session as `reentered_password_user` requires it, even if a second factor is still
     missing.
     """
@@ -309,7 +312,7 @@ def confirmed_enrolling(session: EnrollingSession, settings: SettingsDep) -> Web
 ConfirmedEnrolling = Annotated[WebSession, Depends(confirmed_enrolling)]
 
 
-def recent_password_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> User:
+async def recent_password_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> User:
     """Return an administrator who entered the password recently, or by a token, which no page of a
     user can send.
 
@@ -323,7 +326,7 @@ def recent_password_admin(user: Admin, who: CurrentIdentity, settings: SettingsD
 RecentPasswordAdmin = Annotated[User, Depends(recent_password_admin)]
 
 
-def reentered_password_admin(
+async def reentered_password_admin(
     user: RecentPasswordAdmin, who: CurrentIdentity, settings: SettingsDep
 ) -> User:
     """Return an administrator as `recent_password_admin` does, but with the password entered again
@@ -339,7 +342,7 @@ def reentered_password_admin(
 ReenteredPasswordAdmin = Annotated[User, Depends(reentered_password_admin)]
 
 
-def by(who: CurrentIdentity, ip: ClientIp) -> Actor:
+async def by(who: CurrentIdentity, ip: ClientIp) -> Actor:
     """Return the author and address of a change, for the audit log; the route's guard authorizes
     it.
     """
@@ -380,14 +383,14 @@ async def still_open(context: AppContext, who: Identity) -> bool:
     )
 
 
-def loopback_only(connection: HTTPConnection) -> None:
+async def loopback_only(connection: HTTPConnection) -> None:
     """Allow only programs on this host that connect directly, not through nginx. Others get 404."""
     peer = connection.client.host if connection.client else ""
     if "x-forwarded-for" in connection.headers or not _is_loopback(peer):
         raise errors.NotFound
 
 
-def internal_secret(
+async def internal_secret(
     connection: HTTPConnection,
     settings: SettingsDep,
     _here: Annotated[None, Depends(loopback_only)],
@@ -397,11 +400,11 @@ def internal_secret(
         raise errors.LoginRequired("This address requires the internal secret.")
 
 
-def metrics_reader(connection: HTTPConnection, settings: SettingsDep) -> None:
+async def metrics_reader(connection: HTTPConnection, settings: SettingsDep) -> None:
     """Allow only Prometheus: a program on this host, or one with its token. Others get 404."""
     token = settings.metrics_token
     if token is None or not hmac.compare_digest(bearer(connection).encode(), token.encode()):
-        loopback_only(connection)
+        await loopback_only(connection)
 
 
 GUARDS: set[Callable[..., Any]] = {

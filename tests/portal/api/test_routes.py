@@ -1,5 +1,6 @@
 """Every route enforces its access: tried without a login, as a stranger, and as a non-admin."""
 
+import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -69,6 +70,12 @@ def test_there_are_no_other_kinds_of_route() -> None:
 @pytest.mark.parametrize("route", routes(), ids=name)
 def test_each_route_names_who_may_call_it(route: RouteContext) -> None:
     assert guards(route), f"{name(route)} names no guard of portal.web.dependencies"
+
+
+@pytest.mark.parametrize("route", routes(), ids=name)
+def test_no_dependency_of_a_route_runs_in_a_thread(route: RouteContext) -> None:
+    for call in list(calls(route.dependant))[1:]:
+        assert isinstance(call, type) or inspect.iscoroutinefunction(call), call
 
 
 @pytest.mark.parametrize("route", routes(), ids=name)
