@@ -14,7 +14,7 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
   tls                  whether to request a certificate from the portal and serve HTTPS
   username, name       user and session name: the server is /user/{username}/{name}/
   logdir               absolute; to be created, and set as PORTAL_LOGDIR for kernels and terminals
-  runtime_dir_prefix   the node-local folder is this + uuid[:13]: created with mkdir 0700, refused
+  runtime_dir_prefix   the node directory is this + uuid[:13]: created with mkdir 0700, refused
                        if it exists with another owner; JUPYTER_RUNTIME_DIR, with the kernels'
                        sockets. Kernelspecs contain its path (`node_dir`), so it must not differ.
                        Its random part keeps other users from creating the folder first: Slurm
@@ -22,9 +22,9 @@ folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
                        virtualenv on the nodes; the key keeps its name because jobs of an older
                        version may still be queued with it
   kernelspecs          {kernel name: kernel.json as an object}, the default kernel first; to be
-                       written as kernels/{kernel name}/kernel.json in the node-local folder
+                       written as kernels/{kernel name}/kernel.json in the node directory
   default_kernel       the kernel of the session's environment
-  lab                  {"overrides": …, "page_config": …}: to be written in the node-local folder
+  lab                  {"overrides": …, "page_config": …}: to be written in the node directory
                        as lab/overrides.json and lab/page_config.json, see
                        spawner/catalog/lab_config.py
   server_config        configuration of jupyter_server as {class: {trait: value}}; the node
@@ -139,7 +139,7 @@ def quote(text: str) -> str:
 
 
 def node_dir(uuid: str, secret: str) -> str:
-    """Return the node-local folder of a job: sockets, kernelspecs, caches."""
+    """Return the node directory of a job: sockets, kernelspecs, caches."""
     return f"{_node_dir_prefix(secret)}{uuid[:13]}"
 
 

@@ -39,9 +39,13 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
     portal_urls = List(Unicode(), config=True, help="The portals' addresses on loopback.")
     internal_secret = Unicode(config=True, help="The secret of the portal's /internal routes.")
     public_url = Unicode(config=True, help="The address in the browser, without a final slash.")
-    cookie_name = Unicode("portal_session", config=True, help="The portal's cookie, as seen here.")
+    cookie_name = Unicode(
+        "portal_session", config=True, help="The name of the portal's cookie on JupyterLab's host."
+    )
     content_login_url = Unicode(
-        config=True, help="Where to log in, if not at the portal's login page."
+        config=True,
+        help="Where to log in if JupyterLab is on another host than the portal (a content host); "
+        "empty: the portal's login page.",
     )
 
     @property

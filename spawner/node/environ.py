@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-DROPPED_PREFIXES = ("JUPYTERHUB_", "JPY_", "JUPYTER_", "PYTHON", "PYXTERM_", "PORTAL_SECRET")
+DROPPED_PREFIXES = ("JUPYTERHUB_", "JPY_", "JUPYTER_", "PYTHON", "PYXTERM_")
 DROPPED = frozenset({"SLURM_JWT", "VIRTUAL_ENV", "MPLBACKEND"})
 
 

@@ -44,6 +44,7 @@ from spawner.node.ssh.sshd import Sshd
 log = logging.getLogger("portal")
 
 PATH = r"/user/[^/]+/[0-9]+/ssh"
+"""`/user/NAME/SLURM-JOB-ID/ssh`: a Slurm job id in place of a session's name."""
 REPORT_S = 15.0
 """Interval between two reports; after a few missed ones, the portal considers the program gone."""
 IDLE_S = 600.0

@@ -6,11 +6,12 @@
 Jupyter starts this instead of a kernel. The server's environment contains secrets (the hub's token)
 and settings that are wrong for the environment (PYTHONPATH, LD_LIBRARY_PATH, conda's), so only the
 variables listed here pass, and those that the environment itself sets (`--keep`). Their values pass
-unchanged, and no shell evaluates them. The folders are created, the modules loaded, then COMMAND
-replaces this process, with the same process id.
+unchanged, and no shell evaluates them. The `--make` folders (for the user's packages) are created,
+the modules loaded, then COMMAND replaces this process, with the same process id.
 
-With `--slurm`, COMMAND starts a container whose PATH is to contain Slurm's programs: a folder with
-them is created in FOLDER, and its name replaces `{slurm}` in COMMAND (slurm_clients.py).
+With `--slurm`, COMMAND starts a container whose PATH is to contain Slurm's programs: a folder below
+FOLDER is created for them, and the path of its `bin` replaces `{slurm}` in COMMAND
+(slurm_clients.py).
 
 A container has its own PATH, set inside. Without a container, PATH is `--path` as modified by the
 modules, after the folders of `--first`.
@@ -94,10 +95,7 @@ def parse(arguments: Sequence[str]) -> Request:
 
 
 def filtered(environ: Mapping[str, str], keep: Collection[str]) -> dict[str, str]:
-    """Return the variables that pass; PATH is for Apptainer and its helpers only.
-
-    The image has its own.
-    """
+    """Return the variables that pass, with the system's PATH; callers set their own."""
     passing = {
         name: value
         for name, value in environ.items()
@@ -122,8 +120,8 @@ def surroundings(request: Request, environ: Mapping[str, str]) -> dict[str, str]
 def in_virtualenv(environ: Mapping[str, str], make: Sequence[Path]) -> dict[str, str]:
     """Return the variables adapted for a Python in a virtualenv.
 
-    It ignores the user's packages unless PYTHONPATH contains their folder, and pip installs none
-    there without PIP_PREFIX.
+    `make` has the folder of the user's packages. Such a Python ignores them unless PYTHONPATH
+    contains it, and pip installs none there without PIP_PREFIX.
     """
     python = shutil.which("python3", path=environ.get("PATH"))
     mark = Path(python).parent.parent / "pyvenv.cfg" if python else None

@@ -1,8 +1,8 @@
 """Report about a node for `portal check`: `python -I -m spawner.node.node_report CONFIG.json`.
 
 It runs in a job, as the user given to the check. It prints one line of JSON after MARK, and
-changes nothing. config.json: `node_url`, `ca` (PEM or None), `folders`, `programs`. Standard
-library only.
+changes nothing. config.json: `node_url` (the portal's address for nodes), `ca` (PEM or None),
+`folders`, `programs`. Standard library only.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def run_checks(config: Mapping[str, Any]) -> dict[str, Any]:
         "python": platform.python_version(),
         "edition": hash_package(),
         "home": os.access(Path.home(), os.W_OK | os.X_OK),
-        "portal": fetch_json(url, UNKNOWN_SESSION, authority),
-        "hub": fetch_json(url, HUB, authority),
+        "portal": probe(url, UNKNOWN_SESSION, authority),
+        "hub": probe(url, HUB, authority),
         "folders": {name: os.access(name, os.R_OK | os.X_OK) for name in config["folders"]},
         "programs": {name: version(name) for name in config["programs"]},
         "time": time.time(),
     }
 
 
-def fetch_json(url: str, path: str, authority: str | None) -> dict[str, Any]:
+def probe(url: str, path: str, authority: str | None) -> dict[str, Any]:
     """Send a GET; return the answer's status, type and time, or the reason why there is none."""
     address = urlsplit(url)
     host = address.hostname or ""

@@ -29,7 +29,7 @@ log = logging.getLogger("portal")
 ANSWER_LIMIT_BYTES = 1 << 20
 REQUEST_TIMEOUT_S = 10.0
 WAIT_S = 20
-"""Maximum time that the portal may hold a request for the server's environment variables."""
+"""Maximum time that the portal may hold a request."""
 GIVE_UP_S = 900.0
 """An unusable allocation is released after this time without the portal."""
 REPORT_CHARS = 2000
@@ -142,7 +142,7 @@ class PortalClient:
         log.warning("the portal has been unreachable for %.0f s", self.give_up_s)
 
     def ask(self, method: str, action: str, body: dict[str, Any] | None = None) -> PortalResponse:
-        """Send one request for the session's page; return the answer, including errors.
+        """Send one request, once; return the answer, including errors.
 
         The body of an error is a problem document. Raises OutOfReach.
         """
@@ -165,7 +165,7 @@ class PortalClient:
     def _repeat_until_accepted(
         self, method: str, action: str, body: dict[str, Any] | None, held_s: float = 0.0
     ) -> PortalResponse:
-        """Repeat a request until status 200; retry after 204, 409, 429, 5xx or no answer."""
+        """Repeat a request until status 200; retry after 204, 409, 425, 429, 5xx or no answer."""
         deadline = time.monotonic() + self.give_up_s
         pauses = _pauses()
         trouble = "no answer"

@@ -234,9 +234,10 @@ def trusting(authority: str | None, folder: Path) -> Iterator[None]:
 
 
 def write_files(folder: Path, config: Mapping[str, Any]) -> None:
-    """Write kernelspecs, kernels' startup file and JupyterLab's settings to the node-local folder.
+    """Write kernelspecs, kernels' startup file and JupyterLab's settings to the node directory.
 
-    Create the logdir too; a session works without it.
+    Create the folder of PORTAL_LOGDIR too, for the results and TensorBoard logs of the user's
+    programs; a session works without it.
     """
     for name, spec in config["kernelspecs"].items():
         _write_json(folder / "kernels" / name / "kernel.json", spec)
@@ -247,7 +248,7 @@ def write_files(folder: Path, config: Mapping[str, Any]) -> None:
     try:
         Path(config["logdir"]).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        log.warning("the log folder could not be created: %s", error)
+        log.warning("the log folder (PORTAL_LOGDIR) could not be created: %s", error)
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -7,7 +7,7 @@ namespace. Every request must be signed with the run's key, because any host on 
 network can reach the port. This process keeps the port until the portal knows that TensorBoard has
 ended: otherwise another user's program on the node could take it and receive the next requests. The
 program depends on config.json (see `spawner/catalog/launch_files.py`) and the portal's /node
-routes, and not on Slurm.
+routes; of Slurm it uses only the node's name.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ async def test_a_cell_runs_with_the_modules_loaded(
     assert env["LOADEDMODULES"] == "python/3.11:threads/1.0"
     assert env["OMP_NUM_THREADS"] == "2"
     assert env["PORTAL_ENVIRONMENT"] == "science"
-    assert not {"JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN", "PORTAL_SECRET"} & env.keys()
+    assert not {"JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN"} & env.keys()
 
 
 @pytest.mark.parametrize("environment", ["science", "science_venv"])

@@ -1,6 +1,7 @@
 """The apps that a session offers, from its config.json, and what the user enters to start one.
 
-The declarations were validated when the portal read the catalog.
+The declarations were validated when the portal loaded the apps' YAML files
+(spawner/catalog/app.py).
 """
 
 from __future__ import annotations
@@ -58,7 +59,13 @@ class AppInput:
 
 @dataclass(frozen=True)
 class DeclaredApp:
-    """One app, with the fields of `App` in spawner/catalog/app.py. `port` is None for a socket."""
+    """One app, as `spawner/catalog/app.py` writes it into config.json.
+
+    - `port` is None for a socket.
+    - `ready` is the path, below the app's own address, that is requested until it answers with a
+      status below 500.
+    - `hint` is one sentence about what to do if the app's program is missing from the environment.
+    """
 
     name: str
     title: str
@@ -84,7 +91,11 @@ class DeclaredApp:
 
 @dataclass(frozen=True)
 class SessionAppsConfig:
-    """The part `apps` of config.json; `base_url` is the session's path, with a final slash."""
+    """The part `apps` of config.json.
+
+    `base_url` is the session's path, with a final slash. `prefix` is the words before each command,
+    which run it inside the environment; `env` their variables.
+    """
 
     base_url: str
     origin: str = ""

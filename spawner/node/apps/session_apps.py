@@ -37,7 +37,7 @@ class SessionApps:
         environ: Mapping[str, str],
         runner: Sequence[str] = RUNNER,
     ) -> None:
-        """`folder` is in the session's node-local folder; `environ` that of its terminals."""
+        """`folder` is in the session's node directory; `environ` that of its terminals."""
         self._runner = runner
         self._config = config
         self._folder = folder

@@ -23,7 +23,9 @@ SHORT_S = 60.0
 
 @dataclass(frozen=True)
 class ActivitySnapshot:
-    """Snapshot of the activity of the session's kernels.
+    """Snapshot of the activity of the session's kernels and apps.
+
+    `busy`: a kernel is busy, or an app is in use.
 
     `last_activities` are pairs of a kernel's id and the time of its last activity. They change with
     any activity, even if it ended before the snapshot.

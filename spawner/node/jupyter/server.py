@@ -1,8 +1,8 @@
 """Single-user server of a session: Jupyter Server with JupyterHub's extension.
 
 Importing this module takes most of the start time, so `session.py` imports it while it waits for
-the portal. The module is independent of the portal: the caller passes the socket, the settings, the
-client for questions about the session and the callback for the start of listening.
+the portal. Neither its import nor `prepare` calls the portal: the caller passes the socket, the
+settings, the client for questions about the session and the callback for the start of listening.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ BACKLOG = 128
 
 
 class NodeKernelSpecs(KernelSpecManager):  # type: ignore[misc]
-    """Kernelspecs from the session's node-local folder only.
+    """Kernelspecs from the session's node directory only.
 
     The runtime's own Python and specifications in the user's home would not run in a container.
     """

@@ -88,8 +88,9 @@ class PollingHandler(PortalHandler):
 
 
 class SessionFacts(PollingHandler):
-    """GET: the portal's facts and the node's measurements.
+    """GET: what the portal knows about the session, and the node's measurements.
 
+    The portal's facts are the session with its end, the portal's time, and links to its pages.
     The answer is `{"facts": the portal's answer | null, "problem": reason for null | null, "use":
     the node's measurements, "kept": whether the owner keeps it although it is idle}`.
     """

@@ -1,7 +1,8 @@
 """Websocket that carries one SSH connection: `…/ssh`.
 
-A request is admitted by the grant of the portal's gate (see spawner/ssh/grant.py), not by Jupyter's
-login: a browser has no grant, and its cookie opens nothing here.
+A request is admitted by the grant that the portal's gate, which nginx asks about each request
+(auth_request), signs (see spawner/ssh/grant.py), not by Jupyter's login: a browser has no grant,
+and its cookie opens nothing here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The node's sshd as a child of the session: one process per connection, as the user.
+"""The node's sshd as a child of the session or job: one process per connection, as the user.
 
 OpenSSH's `sshd -i` serves one connection on its standard input and listens nowhere. It runs in the
-session's job, so Slurm's limits and its end apply to it, and it has no rights that a terminal of
-the session lacks.
+Slurm job of the session, or in the batch job, so Slurm's limits and the job's end apply to it, and
+it has no rights that the user's other programs there lack.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AuthenticationMethods publickey
 PubkeyAuthentication yes
 PasswordAuthentication no
 KbdInteractiveAuthentication no
-# the file is in the session's own folder, below /tmp
+# the file is in the node directory of the session or job, below /tmp
 StrictModes no
 LoginGraceTime 30
 MaxAuthTries 6
@@ -57,7 +57,7 @@ Subsystem sftp internal-sftp
 
 
 def render_config(folder: Path, environ: Mapping[str, str]) -> str:
-    """Return sshd's configuration; `environ` is the environment of the session's terminals."""
+    """Return sshd's configuration; `environ` is that of terminals in the session or job."""
     return _CONFIG.format(folder=folder, environment=render_environment(environ))
 
 
@@ -104,10 +104,10 @@ class SshProcess:
 
 
 class Sshd:
-    """The sshd of a session: its files, and its processes."""
+    """The sshd of a session or job: its files, and its processes."""
 
     def __init__(self, folder: Path, secret: str, environ: Mapping[str, str]) -> None:
-        """`folder` is created in the session's node-local folder at the first connection."""
+        """`folder` is created in the node directory at the first connection."""
         self._folder = folder
         self._secret = secret
         self._environ = dict(environ)

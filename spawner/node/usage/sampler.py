@@ -152,6 +152,8 @@ def _wait(until: float, runs: Callable[[], bool]) -> None:
 def usage_path(environ: Mapping[str, str]) -> Path:
     """Return the path of this node's file, and create its folder. Raises KeyError, ValueError or
     OSError outside a job.
+
+    PORTAL_TASK is the job's index in its array, 0 without one.
     """
     node = environ["SLURMD_NODENAME"]
     restart = environ.get("SLURM_RESTART_COUNT", "0")

@@ -2,5 +2,5 @@
 
 `cell_outputs` and `executions` are pure; `kernels` and `contents` extend Jupyter Server's classes;
 `writer` decides when a notebook is written, and `notebook_file` is the program that writes it. A
-*page* is a browser tab with JupyterLab.
+*page* is one connection of JupyterLab to a kernel.
 """

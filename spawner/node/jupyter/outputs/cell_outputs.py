@@ -176,7 +176,7 @@ class CellOutputs:
         self._shortened = False
 
     def shorten(self, version: int) -> None:
-        """Keep, once, only the beginning of the first text and the end of the last."""
+        """Keep, once, only the first and the last text, each without its middle."""
         if self._shortened:
             return
         texts = [output for output in self.outputs if output.value["output_type"] == "stream"]

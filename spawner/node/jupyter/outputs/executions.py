@@ -2,8 +2,8 @@
 
 Pure.
 
-The session's server keeps the last execution of each cell until a page has saved it or the server
-has written it into the notebook. A *page* is one connection of JupyterLab to a kernel; its id is
+The session's server keeps the last execution of each cell. One that is saved or written is the
+first to go when there are too many. A *page* is one connection of JupyterLab to a kernel; its id is
 that of the Jupyter client session, which every message names.
 """
 
@@ -17,7 +17,8 @@ from spawner.node.jupyter.outputs.cell_outputs import CellOutputs, is_same_outpu
 from spawner.node.jupyter.outputs.notebook_file import source_of
 
 KEPT_BYTES = 64_000_000
-"""Size of all kept outputs; beyond it, those of the oldest executions that are done are dropped."""
+"""Size of all kept code and outputs; beyond it, executions in the file are dropped, then other done
+ones shortened, then dropped."""
 KEPT_EXECUTIONS = 1000
 MAX_REPORTED_HASHES = 1000
 CODE_CHARACTERS = 1_000_000

@@ -1,6 +1,6 @@
-"""API through which a page (a browser tab with JupyterLab) gets outputs that it did not receive.
+"""API through which a page gets outputs that it did not receive.
 
-Its path is `…/portal/session/outputs`.
+A *page* is one connection of JupyterLab to a kernel. The path is `…/portal/session/outputs`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ OUTPUTS = r"/portal/session/outputs"
 
 
 class SessionOutputs(PollingHandler):
-    """GET `?kernel=ID&page=ID&since=VERSION`: executions of cells that other pages requested.
+    """GET `?kernel=ID&page=ID&since=VERSION`: executions of cells that other pages requested, or
+    this one before its connection was lost.
 
     PUT `{"kernel": id, "cleared": [cell ids]}`: the user has cleared the outputs of these cells.
     """

@@ -113,7 +113,7 @@ class OutputWriter:
             self.executions.note_saved(kernel_id, valid)
 
     async def note_renamed(self, old: str, new: str) -> None:
-        """Follow a renamed notebook or folder, which no page may have open."""
+        """Follow a renamed notebook or folder, even if no page has it open."""
         await self.rename_notebooks(old, new)
         for kernel in self._kernels.values():
             kernel.paths = frozenset(renamed(path, old, new) for path in kernel.paths)
