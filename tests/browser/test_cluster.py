@@ -134,7 +134,7 @@ def test_the_history_has_charts_and_tables(
     expect(history.locator("canvas")).to_have_count(4)
     cpus = history.get_by_role("figure").filter(has_text="CPUs as a table")
     cpus.get_by_text("CPUs as a table").click()
-    expect(cpus.get_by_role("columnheader")).to_contain_text(["Since", "Allocated"])
+    expect(cpus.get_by_role("columnheader")).to_contain_text(["Time", "Allocated"])
     expect(cpus.get_by_role("cell", name="96").first).to_be_visible()
     history.get_by_text("1 year").click()
     expect(page).to_have_url(f"{portal.base_url}/cluster?history=1y")

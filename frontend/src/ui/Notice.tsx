@@ -9,7 +9,7 @@ interface Props {
   urgent?: boolean;
 }
 
-/** A message in a box: a notice of the cluster, a warning, an error. */
+/** A message in a box: information, a warning or an error. */
 export function Notice({ tone, children, urgent = tone === 'error' }: Props) {
   return (
     <div className={`${classes.notice} ${classes[tone]}`} role={urgent ? 'alert' : undefined}>

@@ -1,4 +1,5 @@
-/** Logos of frameworks, languages and apps, and what takes their place; also for JupyterLab. Pure. */
+/** Logos of frameworks, languages and apps, and what takes their place; also used by the JupyterLab
+ * extension (frontend/lab). Pure. */
 import {
   type SimpleIcon,
   siGradio,

@@ -1,4 +1,5 @@
-/** The color of each state: the same for jobs, tasks, sessions and TensorBoards. Pure. */
+/** The color of each state: the same for jobs, tasks of job arrays, sessions, TensorBoards and apps.
+ * Pure. */
 import type { Outcome, Session, Tensorboard } from '@/api/types';
 
 export type Tone = 'busy' | 'good' | 'waiting' | 'quiet' | 'bad';

@@ -39,7 +39,7 @@ export interface Form<V> {
   setValues: SetValue<V>;
   /** deletes the draft and resets the form */
   startOver: () => void;
-  /** deletes the draft, if the form is closed */
+  /** deletes only the draft, for example when the form is closed without saving */
   discard: () => void;
   draft: FormDraft;
   ref: RefObject<HTMLFormElement | null>;

@@ -1,5 +1,6 @@
 /** Password confirmation of sensitive actions: the password is requested when the portal requires
- * it, or taken from a login in place for which the action has waited. */
+ * it, or taken from the login dialog over the page (`LoginAgain`), for which the action has
+ * waited. */
 import { api } from '@/api/client';
 import { lostLogin } from '@/api/lostLogin';
 import { ApiError } from '@/api/problem';

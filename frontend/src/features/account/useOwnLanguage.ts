@@ -11,7 +11,8 @@ export function useOwnLanguage(): void {
   const { mutate } = useSavePreferences();
   const checked = useRef(false);
   useEffect(() => {
-    // a reload now would undo the choice
+    // only once: a language chosen later changes `data` before it is saved, and following it would
+    // reload the page and lose it
     if (checked.current || !data) return;
     checked.current = true;
     const { does, language } = afterLogin(data.language, languageBeforeLogin());

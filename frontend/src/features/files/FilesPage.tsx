@@ -89,10 +89,11 @@ function Contents({ root, roots }: { root: Root; roots: Roots }) {
 
 function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
   const search = useSearch({ from: '/signed-in/files' });
-  // the router would also match every folder below, so compare the exact address here
+  // the router marks only the exact address; a root stays marked in the folders below it
   const here = (name: string, trash: boolean) => {
     const is = root?.name === name && (search.trash ?? false) === trash;
-    return { 'data-here': is, ...(is ? { 'aria-current': 'page' as const } : {}) };
+    const current = search.path === undefined ? 'page' : 'true';
+    return { 'data-here': is, 'aria-current': is ? current : undefined } as const;
   };
   return (
     <nav aria-label={t`Places`}>

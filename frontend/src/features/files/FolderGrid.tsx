@@ -38,7 +38,8 @@ interface Props {
   more: () => void;
 }
 
-/** A folder's entries. It is one tab stop: arrow keys move, Space selects, Enter opens. */
+/** A grid of a folder's entries. Its rows are one tab stop: arrow keys move, Space selects, Enter
+ * opens. */
 export function FolderGrid(props: Props) {
   const { entries, total, label, selection, select, more } = props;
   const body = useRef<HTMLDivElement>(null);

@@ -99,7 +99,7 @@ function Editor({ location, close, read, onStartOver }: EditorProps) {
   );
 }
 
-interface QuickerProps {
+interface ConflictProps {
   theirs: FileText;
   busy: boolean;
   onTake: () => void;
@@ -107,7 +107,7 @@ interface QuickerProps {
 }
 
 /** A conflict with another user's save: show both versions, and let the user choose. */
-function ConflictNotice({ theirs, busy, onTake, keep }: QuickerProps) {
+function ConflictNotice({ theirs, busy, onTake, keep }: ConflictProps) {
   return (
     <div className={classes.both}>
       <p className={classes.quiet}>

@@ -1,4 +1,4 @@
-/** Actions on files. Each updates the cached lists. */
+/** Actions on files; those that change something update the cached lists. */
 import { t } from '@lingui/core/macro';
 import type { InfiniteData } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';

@@ -17,7 +17,8 @@ export const trashKey = (root: string) => [...FILES_KEY, 'trash', root] as const
 
 const PAGE = 500;
 
-/** Do not retry after a timeout: the portal has already waited for a file system that hangs. */
+/** Retry once if the portal could not be reached (status 0). Not after an error of the portal, such
+ * as a timeout: it has already waited for a file system that hangs. */
 const onceMore = (failures: number, error: Error): boolean =>
   failures < 1 && error instanceof ApiError && error.status === 0;
 

@@ -186,6 +186,8 @@ async function sendAll(key: number, isCurrent: () => boolean): Promise<void> {
   }
 }
 
+/** Ask the portal to complete the upload, again while it still computes the checksum of a large file
+ * (`done` is false). */
 async function finish(key: number, isCurrent: () => boolean): Promise<void> {
   for (;;) {
     const item = find(key);
@@ -268,7 +270,8 @@ window.addEventListener('beforeunload', (event) => {
   if (items.some((item) => isMoving(item) || item.waitsForNetwork)) event.preventDefault();
 });
 
-/** Delete the received part. If that fails, the portal deletes it after `file_upload_days`. */
+/** Delete the received part. If that fails, the portal deletes it after the days in its setting
+ * `file_upload_days`. */
 async function discard(id: string): Promise<void> {
   await cancelUpload(id).catch(() => undefined);
 }

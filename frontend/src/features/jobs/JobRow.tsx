@@ -28,7 +28,7 @@ interface Props {
   columns: readonly Column[];
   /** its number among all rows, from 1; the header row is row 1 */
   number: number;
-  isActive: boolean;
+  isFocused: boolean;
   /** whether the tab key stops here */
   isTabStop: boolean;
   acts: RowActs;
@@ -37,11 +37,11 @@ interface Props {
 const tabIndexOf = (isTabStop: boolean) => (isTabStop ? 0 : -1);
 
 /** The properties common to all rows. */
-function rowProps(key: string, { number, isActive, acts }: Props) {
+function rowProps(key: string, { number, isFocused, acts }: Props) {
   return {
     className: classes.row,
     'data-key': key,
-    'data-active': isActive,
+    'data-active': isFocused,
     'aria-rowindex': number,
     onFocus: () => acts.activate(key),
   };

@@ -122,7 +122,7 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
                 const common = {
                   columns,
                   number: from + index + 2,
-                  isActive: row.key === active,
+                  isFocused: row.key === active,
                   isTabStop: row.key === stopKey,
                   acts,
                 };

@@ -13,8 +13,10 @@ import { acceptUid } from './actions';
 import { hasChangedUid, isDeprovisioning } from './labels';
 import type { User } from './types';
 
-/** A disabled user's state: reason, date, and the remaining steps of deprovisioning. */
+/** Notices about a user who is disabled, deleted or missing from the directory, and about a changed
+ * UID; then the remaining steps of deprovisioning. */
 export function DeprovisionState({ user }: { user: User }) {
+  // directory_wants: the state still to be written to the directory
   const leaving = user.directory_wants === 'deleted';
   const { username } = user;
   const login = loginOf(user);

@@ -49,8 +49,8 @@ function LoginGroup({ values, set, defaults, fieldError }: Props) {
 
 function SlurmAccount({ values, set, defaults, fieldError }: Props) {
   const chosen = accountOf(values, defaults);
-  const fromGroups = defaults.limits.accounts?.value;
-  const given = Array.isArray(fromGroups) ? fromGroups.join(', ') : '';
+  const fromLimits = defaults.limits.accounts?.value;
+  const given = Array.isArray(fromLimits) ? fromLimits.join(', ') : '';
   const field = {
     label: t`Slurm account`,
     description: t`Sessions and jobs run under it. The portal updates Slurm immediately.`,

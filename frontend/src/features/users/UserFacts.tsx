@@ -32,7 +32,7 @@ function directoryFacts(user: User): Fact[] {
   ];
 }
 
-/** Format the primary group: "physics (20066)"; only the number if no group has it. */
+/** Format the primary group: "physics (20066)", or "20066 (no such group)". */
 function primaryGroup({ gid, primary_group: name }: User): string {
   if (gid === null) return '–';
   return name === null ? t`${gid} (no such group)` : `${name} (${gid})`;

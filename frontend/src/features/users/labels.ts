@@ -43,7 +43,8 @@ export function userStateLabel(row: UserRow): StateLabel {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Return a role's label. It is unknown before the first login of a user without a row. */
+/** Return a role's label. A role of null (no record in the portal before the first login) is labeled
+ * as an ordinary user. */
 export const roleText = (role: Role | null, admitted: boolean | null): string =>
   admitted === false ? t`None` : capital(ROLE_LABELS[role ?? 'user']);
 

@@ -26,17 +26,17 @@ export const usersQuery = ({ state, text }: UsersSearch) =>
   });
 
 const SOON_MS = 1000;
-/** Slurm creates an association within seconds. */
+/** Slurm takes seconds to set up a user's account; until then the session check is unknown. */
 const SLURM_MS = 3000;
 const NOW_AND_THEN_MS = 10_000;
 
 /** Return the polling interval: short while a change of the user is in progress. */
 function followMs(user: User | undefined): number {
   if (user === undefined) return NOW_AND_THEN_MS;
-  const fresh = user.readiness.session.answer === 'unknown' && !user.directory_problem;
+  const waitsForSlurm = user.readiness.session.answer === 'unknown' && !user.directory_problem;
   const busy = isDeprovisioning(user) || user.home_runs.some(isActiveRun);
   if (busy) return SOON_MS;
-  return fresh ? SLURM_MS : NOW_AND_THEN_MS;
+  return waitsForSlurm ? SLURM_MS : NOW_AND_THEN_MS;
 }
 
 export const userQuery = (username: string) =>

@@ -29,7 +29,7 @@ export function TimeChart({ title, text, heightPx = HEIGHT_PX, ...plot }: TimeCh
       text={text}
       heightPx={heightPx + LEGEND_PX}
       plot={<TimePlot heightPx={heightPx} {...plot} />}
-      table={<ChartTable heading={t`Since`} atText={timeFormat(plot.at)} {...plot} />}
+      table={<ChartTable heading={t`Time`} atText={timeFormat(plot.at)} {...plot} />}
     />
   );
 }

@@ -14,7 +14,7 @@ export interface TimeSeries {
   values: readonly Value[];
   /** the name of a CSS variable; by default that of the series' mark */
   color?: string;
-  /** the number of its mark; by default its position */
+  /** the index of its color and dash pattern (marks.ts); by default its position */
   mark?: number;
 }
 

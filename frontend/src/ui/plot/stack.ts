@@ -4,7 +4,7 @@ export interface StackedSeries {
   label: string;
   /** one value for each period; null if unknown */
   values: readonly (number | null)[];
-  /** the name of a CSS variable; by default the fill of the series' mark */
+  /** the name of a CSS variable; by default the fill of its position (`markFill` in marks.ts) */
   color?: string;
 }
 
