@@ -69,16 +69,23 @@ def cluster_map(
     wanted = query.to_filter()
     can_compare = wanted.matches_all and query.since is not None
     changes = context.map_versions.changes(query.since or "", version) if can_compare else None
-    found = {row.node.name for row in find_rows(context, view, viewer, wanted)}
+    found = None
+    if not wanted.matches_all:
+        found = {row.node.name for row in find_rows(context, view, viewer, wanted)}
     indexes = {hardware: index for index, hardware in enumerate(version.hardware)}
-    return NodeMap(
+    # constructed without validation, which would make each of thousands of records again
+    return NodeMap.model_construct(
         at=view.at,
         stale_since=context.watcher.stale_since,
         version=version.version,
         complete=changes is None,
         hardware=[_to_map_hardware(hardware) for hardware in version.hardware],
         nodes=changes.changed if changes else _select(version, found),
-        own=[to_record(row, indexes) for name, row in view.own.items() if name in found],
+        own=[
+            to_record(row, indexes)
+            for name, row in view.own.items()
+            if found is None or name in found
+        ],
         gone=changes.gone if changes else [],
     )
 
@@ -90,7 +97,10 @@ def _load_version(context: AppContext, view: NodeView) -> MapVersion:
     )
 
 
-def _select(version: MapVersion, names: set[str]) -> list[MapRecord]:
+def _select(version: MapVersion, names: set[str] | None) -> list[MapRecord]:
+    """Return the records of these nodes, or with None of all."""
+    if names is None:
+        return list(version.records.values())
     return [record for name, record in version.records.items() if name in names]
 
 

@@ -5,7 +5,7 @@ From the watcher's last data; sends no request to Slurm. Other users' names are 
 and viewers, addresses for the roles that the settings name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated
@@ -251,7 +251,7 @@ def load_view(context: AppContext, viewer: Viewer) -> NodeView:
 
 def find_rows(
     context: AppContext, view: NodeView, viewer: Viewer, wanted: NodeFilter
-) -> list[NodeRow]:
+) -> Sequence[NodeRow]:
     """Return the nodes that match a filter, in Slurm's order."""
     if wanted.matches_all:
         return view.rows()

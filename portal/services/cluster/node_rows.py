@@ -7,7 +7,7 @@ Slurm; only a user's own nodes differ.
 import heapq
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -101,8 +101,10 @@ class NodeView:
     shared: tuple[NodeRow, ...]
     own: Mapping[str, NodeRow]
 
-    def rows(self) -> list[NodeRow]:
+    def rows(self) -> Sequence[NodeRow]:
         """Return all nodes, in Slurm's order."""
+        if not self.own:
+            return self.shared
         return [self.own.get(row.node.name, row) for row in self.shared]
 
 
@@ -202,25 +204,14 @@ def _is_shown(row: NodeRow, show: Show | None, username: str) -> bool:
 SortKey = tuple[str | int, NameKey]
 
 
-def _sort_key(row: NodeRow, order: NodeOrder) -> SortKey:
-    """Return the key of a node in an order; the name decides between equal ones."""
-    return _sort_value(row, order), row.name_key
-
-
-def _sort_value(row: NodeRow, order: NodeOrder) -> str | int:
-    match order:
-        case NodeOrder.NAME:
-            return ""
-        case NodeOrder.STATE:
-            return row.condition.value
-        case NodeOrder.GPUS:
-            return -row.gpus_free
-        case NodeOrder.CPUS:
-            return -row.cpus_free
-        case NodeOrder.MEMORY:
-            return -row.memory_free_mb
-        case NodeOrder.PARTITIONS:
-            return ",".join(row.node.partitions)
+_SORT_VALUES: dict[NodeOrder, Callable[[NodeRow], str | int]] = {
+    NodeOrder.NAME: lambda _: "",
+    NodeOrder.STATE: lambda row: row.condition.value,
+    NodeOrder.GPUS: lambda row: -row.gpus_free,
+    NodeOrder.CPUS: lambda row: -row.cpus_free,
+    NodeOrder.MEMORY: lambda row: -row.memory_free_mb,
+    NodeOrder.PARTITIONS: lambda row: ",".join(row.node.partitions),
+}
 
 
 def take_page(
@@ -229,7 +220,10 @@ def take_page(
     """Return the rows of a page in this order, and the cursor of the next one, None on the last.
     Raises InvalidInput for a cursor that does not fit this order.
     """
-    keyed = [(_sort_key(row, order), row) for row in rows]
+    value_of = _SORT_VALUES[order]  # equal nodes are in the order of their names
+    keyed = [
+        ((value_of(row), row.name_key), row) for row in rows
+    ]
     if cursor is not None:
         after = _parse_cursor(order, cursor)
         keyed = [(key, row) for key, row in keyed if _follows(key, after, descending)]
@@ -244,7 +238,7 @@ def _follows(key: SortKey, after: SortKey, descending: bool) -> bool:
 
 
 def _to_cursor(order: NodeOrder, last: NodeRow) -> str:
-    return f"{_sort_value(last, order)}~{last.node.name}"
+    return f"{_SORT_VALUES[order](last)}~{last.node.name}"
 
 
 def _parse_cursor(order: NodeOrder, text: str) -> SortKey:
