@@ -41,14 +41,11 @@ class NodeRow:
     condition: Condition
     takes_work: bool
     gpus: tuple[GpuAllocation, ...]
+    gpus_free: int
     cpus_free: int
     memory_free_mb: int
     name_key: NameKey
     text: str
-
-    @property
-    def gpus_free(self) -> int:
-        return sum(gpus.free for gpus in self.gpus)
 
 
 def to_gb(memory_mb: int) -> float:
@@ -143,13 +140,15 @@ def _to_row(node: NodeInfo, jobs: tuple[JobInfo, ...], before: NodeRow | None) -
     if before is not None and before.node == node and before.jobs == jobs:
         return before
     usable = accepts_jobs(node.state)
+    gpus = tuple(list_allocations(node, jobs, NO_USER))
     words = (node.name, node.state, node.reason or "", *node.partitions, *node.gpus)
     return NodeRow(
         node=node,
         jobs=jobs,
         condition=get_condition(node.state),
         takes_work=usable,
-        gpus=tuple(list_allocations(node, jobs, NO_USER)),
+        gpus=gpus,
+        gpus_free=sum(one.free for one in gpus),
         cpus_free=max(0, node.cpus - node.cpus_allocated) if usable else 0,
         memory_free_mb=max(0, node.memory_mb - node.memory_allocated_mb) if usable else 0,
         name_key=_natural(node.name),
@@ -221,9 +220,7 @@ def take_page(
     Raises InvalidInput for a cursor that does not fit this order.
     """
     value_of = _SORT_VALUES[order]  # equal nodes are in the order of their names
-    keyed = [
-        ((value_of(row), row.name_key), row) for row in rows
-    ]
+    keyed = [((value_of(row), row.name_key), row) for row in rows]
     if cursor is not None:
         after = _parse_cursor(order, cursor)
         keyed = [(key, row) for key, row in keyed if _follows(key, after, descending)]
