@@ -58,7 +58,7 @@ export function ComparePage() {
   );
 }
 
-/** Refetch when one of the runs changes, which may be its end, with all of its figures. */
+/** Refetch when one of the runs changes. After its end, all of its values are known. */
 function useRefetchOnRunChange(ids: string[]): void {
   const client = useQueryClient();
   const states = useLive((s) =>
@@ -99,8 +99,8 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
   );
   const comparison = useMemo(() => sections(runs, titles, all), [runs, titles, all]);
   const problem = runs.find((run) => run.metrics_problem !== null)?.metrics_problem;
-  const go = (ids: string[], same: boolean): void => {
-    const search = { ids: ids.join(), ...(same && { all: true as const }) };
+  const navigateTo = (ids: string[], showsAll: boolean): void => {
+    const search = { ids: ids.join(), ...(showsAll && { all: true as const }) };
     void navigate({ to: '/jobs/compare', search, replace: true });
   };
   const ids = runs.map(({ job }) => job.id);
@@ -110,7 +110,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
         <Checkbox
           label={t`Show identical rows`}
           checked={all}
-          onChange={(event) => go(ids, event.currentTarget.checked)}
+          onChange={(event) => navigateTo(ids, event.currentTarget.checked)}
         />
       </div>
       {problem && <Notice tone="warning">{translate(problem)}</Notice>}
@@ -120,13 +120,13 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
             <tr>
               <td />
               {runs.map(({ job }) => (
-                <Head
+                <ColumnHeader
                   key={job.id}
                   job={job}
-                  onLeave={
+                  onRemove={
                     runs.length > 1
                       ? () =>
-                          go(
+                          navigateTo(
                             ids.filter((id) => id !== job.id),
                             all,
                           )
@@ -147,10 +147,11 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
   );
 }
 
-function Head({ job, onLeave }: { job: Job; onLeave: (() => void) | undefined }) {
+function ColumnHeader({ job, onRemove }: { job: Job; onRemove: (() => void) | undefined }) {
   const { name } = job;
   const reason = jobReason(job);
-  const board = job.started_at !== null && (job.logdir !== null || job.tensorboard !== null);
+  const hasTensorboard =
+    job.started_at !== null && (job.logdir !== null || job.tensorboard !== null);
   return (
     <th scope="col">
       <div className={classes.head}>
@@ -165,9 +166,9 @@ function Head({ job, onLeave }: { job: Job; onLeave: (() => void) | undefined })
         </span>
         {reason && <span className={classes.quiet}>{reason}</span>}
         <span className={classes.acts}>
-          {board && <TensorboardLink id={job.id} kind="jobs" variant="subtle" />}
-          {onLeave && (
-            <Button variant="subtle" color="gray" px="xs" onClick={onLeave}>
+          {hasTensorboard && <TensorboardLink id={job.id} kind="jobs" variant="subtle" />}
+          {onRemove && (
+            <Button variant="subtle" color="gray" px="xs" onClick={onRemove}>
               <Trans>
                 Remove<VisuallyHidden component="span"> {name}</VisuallyHidden>
               </Trans>
@@ -230,12 +231,12 @@ const toSweepRun = ({ job, metrics }: Run): SweepRun => ({
 /** Explanations that the table has no room for. */
 function Notes({ runs, sections }: { runs: Run[]; sections: Section[] }) {
   const arrays = runs.filter(({ job }) => job.array !== null);
-  const silent = !sections.some(({ kind }) => kind === 'logged');
-  const same = !sections.some(({ kind }) => kind === 'parameters');
+  const nothingLogged = !sections.some(({ kind }) => kind === 'logged');
+  const sameParameters = !sections.some(({ kind }) => kind === 'parameters');
   return (
     <div className={classes.notes}>
-      {same && <p>{t`They have the same parameters, or none.`}</p>}
-      {silent && <p>{t`None of them has logged a value for TensorBoard.`}</p>}
+      {sameParameters && <p>{t`They have the same parameters, or none.`}</p>}
+      {nothingLogged && <p>{t`None of them has logged a value for TensorBoard.`}</p>}
       {arrays.length > 0 && (
         <p>
           <Trans>

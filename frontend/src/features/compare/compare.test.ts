@@ -64,6 +64,11 @@ describe('runs side by side', () => {
     expect(all['Where it ran']?.Template).toEqual(['Keras training', 'Keras training']);
   });
 
+  it('show no property of all objects as a metric', () => {
+    const runs = [run({}, { constructor: 1 }), run({}, { loss: 2 })];
+    expect(shown(runs)['Last values']?.constructor).toEqual(['1', '–']);
+  });
+
   it('leave out rows without any value', () => {
     const waiting = run({ started_at: null, ended_at: null, exit_code: null, node: null });
     const result = shown([waiting, waiting], true);

@@ -4,9 +4,9 @@ import type { components } from '@/api/schema';
 
 export type Run = components['schemas']['ComparedRun'];
 
-const EVERY_MS = 15_000;
+const REFETCH_MS = 15_000;
 
-const runs = ({ job }: Run): boolean => job.state !== 'ended';
+const isActiveRun = ({ job }: Run): boolean => job.state !== 'ended';
 
 /** Runs with their last logged values; refetched while one of them is active. */
 export const compareQuery = (ids: string[]) =>
@@ -15,5 +15,5 @@ export const compareQuery = (ids: string[]) =>
     queryFn: () => unwrap(api.GET('/api/v1/jobs/compare', { params: { query: { id: ids } } })),
     enabled: ids.length > 0,
     staleTime: 0,
-    refetchInterval: ({ state }) => (state.data?.items.some(runs) ? EVERY_MS : false),
+    refetchInterval: ({ state }) => (state.data?.items.some(isActiveRun) ? REFETCH_MS : false),
   });

@@ -17,12 +17,12 @@ export interface Row {
   /** one for each run */
   texts: string[];
   differs: boolean;
-  /** whether to align the column as numbers */
+  /** whether to align the texts as numbers */
   numeric: boolean;
 }
 
 export interface Section {
-  kind: 'parameters' | 'logged' | 'used' | 'asked' | 'placement';
+  kind: 'parameters' | 'logged' | 'used' | 'requested' | 'placement';
   title: string;
   rows: Row[];
 }
@@ -48,11 +48,13 @@ function namesOf(all: (object | null | undefined)[]): string[] {
   return [...new Set(all.flatMap((item) => Object.keys(item ?? {})))];
 }
 
-function parameters(jobs: Job[]): Row[] {
+function parameterRows(jobs: Job[]): Row[] {
   return namesOf(jobs.map((job) => job.parameters)).map((name) =>
     row(
       name,
-      jobs.map((job) => (name in job.parameters ? parameterText(job.parameters[name]) : null)),
+      jobs.map((job) =>
+        Object.hasOwn(job.parameters, name) ? parameterText(job.parameters[name]) : null,
+      ),
     ),
   );
 }
@@ -61,7 +63,9 @@ function metricRows(runs: Run[]): Row[] {
   return namesOf(runs.map(({ metrics }) => metrics)).map((name) =>
     row(
       name,
-      runs.map(({ metrics }) => (metrics && name in metrics ? metricText(metrics[name]) : null)),
+      runs.map(({ metrics }) =>
+        metrics && Object.hasOwn(metrics, name) ? metricText(metrics[name]) : null,
+      ),
       true,
     ),
   );
@@ -151,16 +155,16 @@ export function sections(
   const jobs = runs.map(({ job }) => job);
   const differing = (rows: Row[]): Row[] =>
     rows.filter((row) => hasKnownValue(row) && (all || row.differs));
-  const sections = [
-    { kind: 'parameters', title: t`Parameters`, rows: differing(parameters(jobs)) },
+  const candidates = [
+    { kind: 'parameters', title: t`Parameters`, rows: differing(parameterRows(jobs)) },
     { kind: 'logged', title: t`Last values`, rows: metricRows(runs).filter(hasKnownValue) },
     {
       kind: 'used',
       title: t({ message: 'Used', context: 'by runs' }),
       rows: usageRows(jobs).filter(hasKnownValue),
     },
-    { kind: 'asked', title: t`Requested`, rows: differing(requestedRows(jobs)) },
+    { kind: 'requested', title: t`Requested`, rows: differing(requestedRows(jobs)) },
     { kind: 'placement', title: t`Where it ran`, rows: differing(placementRows(jobs, titles)) },
   ] satisfies Section[];
-  return sections.filter(({ rows }) => rows.length > 0);
+  return candidates.filter(({ rows }) => rows.length > 0);
 }

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import type { Job } from '@/api/types';
 import { CancelDialog } from '@/features/jobs/CancelDialog';
 import { JobTimes } from '@/features/jobs/JobTimes';
-import { failed, jobReason, jobStateLabel } from '@/features/jobs/labels';
+import { hasFailed, jobReason, jobStateLabel } from '@/features/jobs/labels';
 import { useJobCount } from '@/features/jobs/useJobCount';
 import { TrendLine } from '@/features/measurements/TrendLine';
 import { isActive } from '@/live/reducer';
@@ -85,7 +85,7 @@ function JobLine({ job }: { job: Job }) {
         {reason && <span className={classes.quiet}>{reason}</span>}
       </div>
       <StateChip {...jobStateLabel(job)} />
-      {failed(job) && (
+      {hasFailed(job) && (
         <Button
           component={Link}
           to={`/jobs/${job.id}`}

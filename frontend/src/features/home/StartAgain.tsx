@@ -7,7 +7,7 @@ import { useRef } from 'react';
 import { errorMessage } from '@/api/problem';
 import type { ResourceRequest, Session } from '@/api/types';
 import { startAgain } from '@/features/sessions/actions';
-import { notSaved, recentSetupsQuery, setupsQuery, startSetup } from '@/features/start/setups';
+import { recentSetupsQuery, setupsQuery, startSetup, unsavedSetups } from '@/features/start/setups';
 import { translate, translateExact } from '@/i18n/translate';
 import { resourceTexts } from '@/lib/resourceLabels';
 import { toStartLink } from '@/lib/startLink';
@@ -34,7 +34,7 @@ export function StartAgain() {
       )
     );
   const all = saved.length;
-  const recent = notSaved(used, saved).slice(0, MAX_RECENT);
+  const recent = unsavedSetups(used, saved).slice(0, MAX_RECENT);
   if (saved.length + recent.length === 0) return null;
   return (
     <section aria-labelledby="start-again">

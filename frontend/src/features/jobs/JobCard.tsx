@@ -41,7 +41,7 @@ export const JobCard = memo(function JobCard(props: Props) {
   const [opened, setOpened] = useState(false);
   const reason = jobReason(job);
   const heading = `job-${job.id}`;
-  const explains = hasErrorLine(job);
+  const hasError = hasErrorLine(job);
   return (
     <Paper
       component="article"
@@ -90,7 +90,7 @@ export const JobCard = memo(function JobCard(props: Props) {
             texts={requestedTexts(job)}
           />
         </div>
-        {explains && !opened && (
+        {hasError && !opened && (
           <Button
             className={classes.show}
             variant="subtle"

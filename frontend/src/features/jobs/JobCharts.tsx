@@ -50,8 +50,8 @@ export function JobCharts({ job }: { job: JobDetail }) {
   );
 }
 
-/** A task's state, with the job's times: a task's own are not known. */
-function usageOwner(job: JobDetail, task: number | undefined) {
+/** Return what was measured: the job, or a task's state with the job's times, as its own are unknown. */
+function toMeasuredJob(job: JobDetail, task: number | undefined) {
   const own = job.array?.tasks.find(({ index }) => index === task);
   return { state: own?.state ?? job.state, started_at: job.started_at, ended_at: job.ended_at };
 }
@@ -68,7 +68,7 @@ function Charts({ job, task }: { job: JobDetail; task: number | undefined }) {
     ) : (
       <Skeleton height={190} aria-label={t`Loading`} />
     );
-  const note = overTimeNote(usageOwner(job, task), data, now);
+  const note = overTimeNote(toMeasuredJob(job, task), data, now);
   return (
     <>
       {isDrawable(data) && <Measured job={job} task={task} usage={data} />}
@@ -85,7 +85,7 @@ interface MeasuredProps {
 
 function Measured({ job, task, usage }: MeasuredProps) {
   const { cpus, memory_gb, gpus } = job.resources;
-  const { state } = usageOwner(job, task);
+  const { state } = toMeasuredJob(job, task);
   const isRunning = state === 'running' || state === 'suspended';
   const nodes = useMemo(
     () => (usage.nodes.length === 1 ? usage.nodes.map(withoutName) : usage.nodes),

@@ -27,7 +27,7 @@ import { JobFacts } from './JobFacts';
 import { JobLog } from './JobLog';
 import classes from './JobPage.module.css';
 import { JobUsage } from './JobUsage';
-import { failed, jobReason, jobStateLabel } from './labels';
+import { hasFailed, jobReason, jobStateLabel } from './labels';
 import { templatesQuery } from './queries';
 import { ScriptText } from './ScriptText';
 import { SoonerOptions } from './SoonerOptions';
@@ -93,7 +93,7 @@ function Detail({ job }: { job: JobDetail }) {
         <JobUsage job={job} />
         <JobFacts job={job} title={title} />
         <TensorboardBox job={job} />
-        {(job.source ?? job.script) && <Script text={job.script ?? job.source ?? ''} />}
+        {(job.script ?? job.source) && <Script text={job.script ?? job.source ?? ''} />}
       </div>
     </>
   );
@@ -138,8 +138,8 @@ function JobStatus({ job, onShow }: { job: JobDetail; onShow: (found: FoundLine)
 /** The line with the error: the job's own, or that of an array's first failed task. */
 function ErrorSummary({ job, onShow }: { job: JobDetail; onShow: (found: FoundLine) => void }) {
   const navigate = useNavigate();
-  const task = job.array?.tasks.find(failedTask)?.index;
-  if (!failed(job) || job.started_at === null || (job.array && task === undefined)) return null;
+  const task = job.array?.tasks.find(hasTaskFailed)?.index;
+  if (!hasFailed(job) || job.started_at === null || (job.array && task === undefined)) return null;
   const endedAt = job.ended_at;
   if (task === undefined)
     return <ErrorLine source={{ kind: 'jobs', id: job.id }} endedAt={endedAt} onShow={onShow} />;
@@ -163,8 +163,8 @@ function ErrorSummary({ job, onShow }: { job: JobDetail; onShow: (found: FoundLi
   );
 }
 
-const failedTask = ({ state, outcome = null, node = null }: Task): boolean =>
-  node !== null && failed({ state, outcome });
+const hasTaskFailed = ({ state, outcome = null, node = null }: Task): boolean =>
+  node !== null && hasFailed({ state, outcome });
 
 /** The executed copy of a notebook; it is read only when it is visible. */
 function ExecutedNotebook({ path }: { path: string }) {

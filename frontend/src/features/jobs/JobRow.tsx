@@ -17,18 +17,24 @@ import { arrayText, hasErrorLine, jobStateLabel, parameterText } from './labels'
 import type { RowPopup } from './RowMenu';
 import type { Folds, TableRow } from './tableRows';
 
+/** The effects of a row's controls. The object stays the same, so that unchanged rows are not rendered
+ * again. */
 export interface RowActs {
+  /** selects or deselects a job; with `isRange`, selects the jobs from the last one to it */
   choose: (id: string, isRange: boolean) => void;
   show: (popup: RowPopup) => void;
+  /** folds or unfolds a group or an array */
   fold: (kind: keyof Folds, key: string) => void;
+  /** makes the row with this key the active one */
   activate: (key: string) => void;
 }
 
 interface Props {
   columns: readonly Column[];
-  /** its number among all rows, from 1; the header row is row 1 */
+  /** its number among all rows; that of the header row is 1 */
   number: number;
-  isFocused: boolean;
+  /** whether it was moved to or focused last */
+  isActive: boolean;
   /** whether the tab key stops here */
   isTabStop: boolean;
   acts: RowActs;
@@ -37,11 +43,11 @@ interface Props {
 const tabIndexOf = (isTabStop: boolean) => (isTabStop ? 0 : -1);
 
 /** The properties common to all rows. */
-function rowProps(key: string, { number, isFocused, acts }: Props) {
+function rowProps(key: string, { number, isActive, acts }: Props) {
   return {
     className: classes.row,
     'data-key': key,
-    'data-active': isFocused,
+    'data-active': isActive,
     'aria-rowindex': number,
     onFocus: () => acts.activate(key),
   };
@@ -51,6 +57,7 @@ interface JobProps extends Props {
   job: Job;
   title: string | undefined;
   isChosen: boolean;
+  /** whether its array is unfolded into tasks */
   isOpen: boolean;
 }
 
@@ -150,8 +157,8 @@ interface ReasonProps {
   children: ReactNode;
 }
 
-/** The reason in one line, which unfolds while its button has the focus. The button opens all of it:
- * an icon for an error, else the text. */
+/** The reason in one line, and all of it while its button has the keyboard focus. The button, which is
+ * the text itself or an icon beside an error, opens the popup with the details. */
 function Reason({ isError, tabIndex, onShow, children }: ReasonProps) {
   const opens = { 'aria-haspopup': 'dialog', tabIndex, onClick: onShow } as const;
   if (!isError)
@@ -186,7 +193,7 @@ interface GroupProps extends Props {
   isPart: boolean;
 }
 
-/** The head of a group, which folds it. */
+/** The header of a group, with a button that folds or unfolds its jobs. */
 export function GroupRow(props: GroupProps) {
   const { row, label, columns, isPart, isTabStop, acts } = props;
   const count = row.jobs.length;
@@ -264,7 +271,7 @@ export const TaskRow = memo(function TaskRow(props: TaskProps) {
   );
 });
 
-/** Return what is known of a single task; null where the array's row has it. */
+/** Return a task's own value of a column; null if it has none, or only its array's row shows it. */
 function taskText(id: string, task: Task): string | null {
   const parameter = parameterOf(id);
   if (parameter !== null) {

@@ -30,7 +30,7 @@ import {
 import type { Jobs } from './useJobs';
 import { ROW_REM, useTableKeys } from './useTableKeys';
 
-/** The columns of the checkbox and the menu. */
+/** The width of the columns of the checkbox and the menu. */
 const EDGE_REM = 2.5;
 /** The next page is fetched when only this many rows remain below the visible ones. */
 const AHEAD = 30;
@@ -91,7 +91,7 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
   const visible = rows.slice(from, to);
   const stopKey = visible.some(({ key }) => key === active) ? active : visible[0]?.key;
   const width = columns.reduce((sum, { rem }) => sum + rem, NAME_REM + 2 * EDGE_REM);
-  const labelOf = (job: Job): string => {
+  const groupLabel = (job: Job): string => {
     const group = search.group ? groupOf(job, search.group) : '';
     if (search.group === 'name') return escapeInvisible(group);
     return group === '' ? t`No template` : (titles.get(group) ?? escapeInvisible(group));
@@ -115,14 +115,14 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
               ))}
               <col style={{ width: `${EDGE_REM}rem` }} />
             </colgroup>
-            <Heads columns={columns} search={search} />
+            <HeaderRow columns={columns} search={search} />
             <tbody ref={body}>
               <Gap rows={from} columns={columns.length + 3} />
               {visible.map((row, index) => {
                 const common = {
                   columns,
                   number: from + index + 2,
-                  isFocused: row.key === active,
+                  isActive: row.key === active,
                   isTabStop: row.key === stopKey,
                   acts,
                 };
@@ -132,7 +132,7 @@ export function JobTable({ search, jobs, columns, selection, onChoose, onExtend 
                       <GroupRow
                         key={row.key}
                         row={row}
-                        label={row.jobs[0] ? labelOf(row.jobs[0]) : row.group}
+                        label={row.jobs[0] ? groupLabel(row.jobs[0]) : row.group}
                         isPart={jobs.hasMore}
                         {...common}
                       />
@@ -212,8 +212,8 @@ function useOpen(fold: RowActs['fold']): (row: TableRow) => void {
   };
 }
 
-/** Fetch older jobs before the last row comes into sight. Not in groups, where a button does: the new
- * jobs may belong to folded groups, so that all jobs would be fetched. */
+/** Fetch older jobs before the last row comes into sight. Not in groups, which only the button below
+ * the table extends: the jobs may belong to folded groups, so that all of them would be fetched. */
 function useOlderJobs(
   { hasMore, isFetchingMore, error, fetchMore }: Jobs,
   search: JobsSearch,
@@ -226,6 +226,7 @@ function useOlderJobs(
   }, [shouldFetch, fetchMore]);
 }
 
+/** The interval at which the tasks of an unfolded array are fetched while it is active. */
 const TASKS_MS = 15_000;
 
 /** The tasks of unfolded arrays, by job id; those not known yet are missing. */
@@ -251,21 +252,21 @@ function toTasks(
   );
 }
 
-interface HeadsProps {
+interface HeaderRowProps {
   columns: readonly Column[];
   search: JobsSearch;
 }
 
-function Heads({ columns, search }: HeadsProps) {
+function HeaderRow({ columns, search }: HeaderRowProps) {
   return (
     <thead>
       <tr className={classes.heads} aria-rowindex={1}>
         <td className={classes.check}>
           <VisuallyHidden>{t`Selected`}</VisuallyHidden>
         </td>
-        <Head id="name" label={t`Name`} search={search} className={classes.name} />
+        <ColumnHeader id="name" label={t`Name`} search={search} className={classes.name} />
         {columns.map(({ id, label, isNumber, hint }) => (
-          <Head
+          <ColumnHeader
             key={id}
             id={id}
             label={label}
@@ -282,7 +283,7 @@ function Heads({ columns, search }: HeadsProps) {
   );
 }
 
-interface HeadProps {
+interface ColumnHeaderProps {
   id: string;
   label: string;
   hint?: string | undefined;
@@ -290,7 +291,7 @@ interface HeadProps {
   className: string | undefined;
 }
 
-function Head({ id, label, hint, search, className }: HeadProps) {
+function ColumnHeader({ id, label, hint, search, className }: ColumnHeaderProps) {
   if (!isSortable(id))
     return (
       <th scope="col" className={className} title={hint ?? label}>

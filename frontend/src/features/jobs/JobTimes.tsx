@@ -10,7 +10,7 @@ interface Props {
   slurmId?: number | null;
 }
 
-/** A job's time pending, running or run, and when it ends or ended. */
+/** A job's time waiting, running or run, and when it ended or is expected to start. */
 export function JobTimes({ job, slurmId = null }: Props) {
   const now = useDerivedNow((ms) => (job.ended_at === null ? ms : 0)); // an ended job does not change
   const text = jobTime(job, now);

@@ -20,7 +20,7 @@ function row(markup: string, name: string): string {
 const rows = (markup: string): string[] =>
   [...markup.matchAll(/<tr\b[^>]*data-key.*?<\/tr>/gs)].map(([each]) => each);
 
-const heads = (markup: string): string[] =>
+const headers = (markup: string): string[] =>
   [...markup.matchAll(/<th scope="col".*?<\/th>/gs)].map(([each]) => textOf(each));
 
 const withTable = (jobs_table: object) => ({
@@ -59,16 +59,16 @@ describe('the table of jobs', () => {
     expect(tabs.join()).not.toContain('Timed out');
   });
 
-  it('sorts by its heads', async () => {
+  it('sorts by its column headers', async () => {
     const markup = await page('/jobs?order=name', FULL);
     expect(markup).toMatch(/aria-sort="ascending"[^>]*><a[^>]*href="\/jobs\?order=name_down"/);
-    expect(heads(markup).slice(0, 2)).toEqual(['Name ↑', 'State']);
+    expect(headers(markup).slice(0, 2)).toEqual(['Name ↑', 'State']);
   });
 
   it('has the chosen columns, with parameters', async () => {
     const scene = withTable({ columns: ['memory', 'param:epochs'], views: [] });
     const markup = await page('/jobs', scene);
-    expect(heads(markup)).toEqual(['Name', 'Memory used', 'epochs']);
+    expect(headers(markup)).toEqual(['Name', 'Memory used', 'epochs']);
     expect(textOf(row(markup, 'hyperparameter-array'))).toContain('18 % 2');
   });
 
@@ -85,7 +85,7 @@ describe('the table of jobs', () => {
     const scene = withTable({ columns: ['gpu'], views: [] });
     const listed = { answers: { ...scene.answers, '/jobs': { ...jobs, items } } };
     const markup = await page('/jobs', listed);
-    expect(heads(markup)).toEqual(['Name', 'GPU utilization']);
+    expect(headers(markup)).toEqual(['Name', 'GPU utilization']);
     expect(markup).toContain('Running jobs: the present use, of the newest 8.');
     expect(rows(markup).map((each) => /(\d+ %|–)$/.exec(textOf(each).trim())?.[0])).toEqual([
       '42 %',
@@ -98,7 +98,7 @@ describe('the table of jobs', () => {
     const scene = withTable({ columns: ['metric:loss', 'metric:bad'], views: [] });
     const listed = { answers: { ...scene.answers, '/jobs': { ...jobs, items } } };
     const markup = await page('/jobs', listed);
-    expect(heads(markup)).toEqual(['Name', 'loss', 'bad']);
+    expect(headers(markup)).toEqual(['Name', 'loss', 'bad']);
     expect(textOf(row(markup, 'hyperparameter-array'))).toContain('0.1235 not a number');
   });
 

@@ -19,7 +19,7 @@ import classes from './JobsPage.module.css';
 import { JobTable } from './JobTable';
 import { SelectionBar } from './SelectionBar';
 import { StateTabs } from './StateTabs';
-import { isFiltered, type JobsSearch, type ListOrder, SPARSE } from './search';
+import { isFiltered, type JobsSearch, type ListOrder, REQUIRED_TIMES } from './search';
 import { isChosen, type Selection } from './selection';
 import { ColumnsButton, GroupSelect } from './TableTools';
 import { useJobSelection } from './useJobSelection';
@@ -124,8 +124,8 @@ function List({ search, jobs, columns }: ListProps) {
         onSelect={setSelection}
         onRemoved={removeRows}
       />
-      {search.order && SPARSE[search.order] && (
-        <p className={classes.note}>{sparseText(search.order)}</p>
+      {search.order && REQUIRED_TIMES[search.order] && (
+        <p className={classes.note}>{unlistedText(search.order)}</p>
       )}
       {search.by && (
         <p className={classes.note}>
@@ -159,7 +159,7 @@ function List({ search, jobs, columns }: ListProps) {
   );
 }
 
-function sparseText(order: ListOrder): string {
+function unlistedText(order: ListOrder): string {
   switch (order) {
     case 'duration':
     case 'duration_up':

@@ -25,7 +25,7 @@ interface Props extends RowPopup {
   onRemoved: (id: string) => void;
 }
 
-/** The menu of a row: what its state allows, at the button or the pointer. */
+/** A job's menu at its button or the pointer: the actions that the job's state allows. */
 export function RowMenu({ job, x, y, onClose, onCancel, onRemoved }: Props) {
   const [, run] = useAction();
   useReturnedFocus();

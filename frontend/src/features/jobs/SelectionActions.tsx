@@ -13,7 +13,7 @@ import { actOnMany, type BulkAction, type BulkResult } from './bulk';
 import { doneText, questionText } from './bulkLabels';
 import classes from './SelectionBar.module.css';
 import type { JobsSearch } from './search';
-import { MAX_COMPARED, NOTHING, possibleActions, type Selection } from './selection';
+import { actionTargets, MAX_COMPARED, NOTHING, type Selection } from './selection';
 
 interface Props {
   search: JobsSearch;
@@ -37,15 +37,15 @@ export function SelectionActions({
   const [confirming, setConfirming] = useState<BulkAction | null>(null);
   const [done, setDone] = useState(0);
   const [refused, setRefused] = useState<BulkResult['refused']>([]);
-  const can = possibleActions(chosen);
+  const targets = actionTargets(chosen);
   const all = selection.kind === 'all';
   const comparable = !all && number >= 2 && number <= MAX_COMPARED;
   const apply = async (): Promise<void> => {
     if (confirming === null) return;
     setRefused([]);
-    const named = new Set(can[confirming].map(({ id }) => id));
-    const target: Selection = all ? selection : { kind: 'some', ids: named };
-    const outcome = await actOnMany(confirming, target, search, setDone);
+    const ids = new Set(targets[confirming].map(({ id }) => id));
+    const affected: Selection = all ? selection : { kind: 'some', ids };
+    const outcome = await actOnMany(confirming, affected, search, setDone);
     notifications.show({ message: doneText(confirming, outcome.done.length), autoClose: 6000 });
     setRefused(outcome.refused);
     if (confirming === 'remove') onRemoved(...outcome.done);
@@ -68,23 +68,23 @@ export function SelectionActions({
             <Trans>Compare</Trans>
           </Button>
         )}
-        {(all || can.cancel.length > 0) && (
+        {(all || targets.cancel.length > 0) && (
           <Button
             variant="default"
             c="var(--bad)"
             leftSection={<Icon name="stop" />}
             onClick={() => openConfirmation('cancel')}
           >
-            {all ? t`Cancel all` : t`Cancel ${{ count: can.cancel.length }}`}
+            {all ? t`Cancel all` : t`Cancel ${{ count: targets.cancel.length }}`}
           </Button>
         )}
-        {(all || can.remove.length > 0) && (
+        {(all || targets.remove.length > 0) && (
           <Button
             variant="default"
             leftSection={<Icon name="trash" />}
             onClick={() => openConfirmation('remove')}
           >
-            {all ? t`Remove all` : t`Remove ${{ count: can.remove.length }}`}
+            {all ? t`Remove all` : t`Remove ${{ count: targets.remove.length }}`}
           </Button>
         )}
         <Button variant="subtle" color="gray" onClick={() => onSelect(NOTHING)}>
@@ -104,8 +104,10 @@ export function SelectionActions({
           onClose={() => setConfirming(null)}
           act={apply}
         >
-          <p className={classes.question}>{questionText(confirming, all ? null : can, number)}</p>
-          {!all && <Names jobs={can[confirming]} />}
+          <p className={classes.question}>
+            {questionText(confirming, all ? null : targets, number)}
+          </p>
+          {!all && <Names jobs={targets[confirming]} />}
           {done > 0 && (
             <p className={classes.question} role="status">
               {doneText(confirming, done)}
@@ -117,13 +119,14 @@ export function SelectionActions({
   );
 }
 
-const NAMED = 6;
+/** The number of jobs that are listed by name. */
+const LISTED_NAMES = 6;
 
 function Names({ jobs }: { jobs: Job[] }) {
-  const rest = jobs.length - NAMED;
+  const rest = jobs.length - LISTED_NAMES;
   return (
     <ul className={classes.names}>
-      {jobs.slice(0, NAMED).map(({ id, name }) => (
+      {jobs.slice(0, LISTED_NAMES).map(({ id, name }) => (
         <li key={id}>{name}</li>
       ))}
       {rest > 0 && <li>{plural(rest, { one: 'and # more', other: 'and # more' })}</li>}
@@ -138,7 +141,7 @@ function Refused({ refused, chosen }: { refused: BulkResult['refused']; chosen: 
       <Notice tone="warning" urgent>
         <Trans>Some were not changed:</Trans>
         <ul className={classes.names}>
-          {refused.slice(0, NAMED).map(({ id, message }) => (
+          {refused.slice(0, LISTED_NAMES).map(({ id, message }) => (
             <li key={id}>{t`${{ name: names.get(id) ?? id }}: ${{ why: translate(message) }}`}</li>
           ))}
         </ul>

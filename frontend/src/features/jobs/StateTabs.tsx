@@ -8,7 +8,7 @@ import type { CountsByState } from './useJobCount';
 interface Tab {
   state: StateFilter | undefined;
   label: string;
-  /** shown only while it is chosen; `some`: or while it has jobs */
+  /** `chosen`: shown only while it is chosen; `some`: also while it has jobs; absent: always */
   only?: 'chosen' | 'some';
 }
 

@@ -11,11 +11,11 @@ import { metricText } from '@/ui/metricText';
 import { StateChip } from '@/ui/StateChip';
 import classes from './JobPage.module.css';
 import { arrayText, jobStateLabel, parameterText, taskColumns } from './labels';
-import { nextOrder, type Order, sortTasks } from './order';
+import { metricValue, nextOrder, sortTasks, type TaskOrder } from './order';
 
 /** An array's tasks: the parameters of each beside its metrics so far. */
 export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
-  const [order, setOrder] = useState<Order | null>(null);
+  const [order, setOrder] = useState<TaskOrder | null>(null);
   const tasks = arrayText(array);
   const soFar = array.tasks.some((task) => task.so_far);
   return (
@@ -41,8 +41,8 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
 function columnsOf(
   id: string,
   tasks: readonly Task[],
-  order: Order | null,
-  onOrder: (order: Order | null) => void,
+  order: TaskOrder | null,
+  onOrder: (order: TaskOrder | null) => void,
 ): Column<Task>[] {
   const { parameters, metrics } = taskColumns(tasks);
   return [
@@ -65,7 +65,7 @@ function columnsOf(
       },
       cell: (task: Task) => (
         <>
-          {metricText(task.metrics?.[name])}
+          {metricText(metricValue(task, name))}
           {task.so_far && <VisuallyHidden component="span"> {t`so far`}</VisuallyHidden>}
         </>
       ),

@@ -16,8 +16,8 @@ export function Timeline({ job }: { job: JobDetail }) {
   const lost = job.lost_job_ids;
   const ids = lost.join(', ');
   return (
-    <section aria-labelledby="course">
-      <h2 id="course" className={pageClasses.heading}>
+    <section aria-labelledby="timeline">
+      <h2 id="timeline" className={pageClasses.heading}>
         <Trans>Timeline</Trans>
       </h2>
       <div className={classes.bars} aria-hidden="true">

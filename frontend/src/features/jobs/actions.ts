@@ -1,5 +1,5 @@
-/** A job owner's actions, and which of them its state allows. Each resolves once the portal has
- * accepted it. */
+/** Actions of a job's owner, and which of them the job's state allows. Each promise resolves once the
+ * portal has accepted the request. */
 import { api, unwrap } from '@/api/client';
 import type { Job, JobDetail, JobRequest } from '@/api/types';
 import { sendOnce } from '@/lib/idempotency';
@@ -20,7 +20,7 @@ async function sendJob(body: JobRequest, key: string): Promise<JobDetail> {
 }
 
 /** Submit a job. `explicit` is the request with only the user's own resources; it identifies the
- * request: two attempts with it are one. */
+ * request: a second attempt with the same one submits no second job. */
 export function submitJob(body: JobRequest, explicit: JobRequest): Promise<JobDetail> {
   return sendOnce(['job', explicit], () => body, sendJob);
 }

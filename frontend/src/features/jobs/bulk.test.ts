@@ -11,7 +11,7 @@ const answers = (...bodies: { done: string[]; left: number }[]) => {
   return post;
 };
 
-it('returns only the removed ones of all matching jobs', async () => {
+it('repeats the request for all matching jobs until none are left', async () => {
   const post = answers({ done: ['a', 'unseen'], left: 1 }, { done: ['b'], left: 0 });
   const progress: number[] = [];
   const all = { kind: 'all', until: '2026-01-01T00:00:00Z' } as const;

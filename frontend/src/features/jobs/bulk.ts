@@ -17,7 +17,7 @@ export interface BulkResult {
   refused: BulkResultOut['refused'];
 }
 
-const ASK: Record<BulkAction, (body: JobChoice) => Promise<BulkResultOut>> = {
+const REQUESTS: Record<BulkAction, (body: JobChoice) => Promise<BulkResultOut>> = {
   cancel: async (body) => unwrap(api.POST('/api/v1/jobs/cancel-many', { body })),
   remove: async (body) => unwrap(api.POST('/api/v1/jobs/remove-many', { body })),
 };
@@ -30,13 +30,13 @@ export async function actOnMany(
   search: JobsSearch,
   onProgress: (done: number) => void,
 ): Promise<BulkResult> {
-  const all: BulkResult = { done: [], refused: [] };
+  const result: BulkResult = { done: [], refused: [] };
   const send = async (body: JobChoice): Promise<BulkResultOut> => {
-    const answer = await ASK[action](body);
+    const answer = await REQUESTS[action](body);
     if (action === 'remove') for (const id of answer.done) liveStore.jobRemoved(id);
-    all.done.push(...answer.done);
-    all.refused.push(...answer.refused);
-    onProgress(all.done.length);
+    result.done.push(...answer.done);
+    result.refused.push(...answer.refused);
+    onProgress(result.done.length);
     return answer;
   };
   try {
@@ -50,5 +50,5 @@ export async function actOnMany(
   } finally {
     void queryClient.invalidateQueries({ queryKey: JOBS_KEY });
   }
-  return all;
+  return result;
 }

@@ -2,7 +2,7 @@
 import { plural, t } from '@lingui/core/macro';
 import { joinSentences } from '@/i18n/lists';
 import type { BulkAction } from './bulk';
-import type { Possible } from './selection';
+import type { ActionTargets } from './selection';
 
 export function doneText(action: BulkAction, count: number): string {
   return action === 'cancel'
@@ -14,12 +14,16 @@ export function doneText(action: BulkAction, count: number): string {
 }
 
 /**
- * Return the dialog's question. If all matching jobs are selected (`can` is null), it is unknown how
+ * Return the dialog's question. If all matching jobs are selected (`targets` is null), it is unknown how
  * many of them the action applies to.
  */
-export function questionText(action: BulkAction, can: Possible | null, chosen: number): string {
+export function questionText(
+  action: BulkAction,
+  targets: ActionTargets | null,
+  chosen: number,
+): string {
   const files = t`Their files and logs stay where they are.`;
-  if (can === null) {
+  if (targets === null) {
     return action === 'cancel'
       ? plural(chosen, {
           one: 'Of the # job that match, those that are queued lose their place in the queue and those that are running end now. Those that have ended stay as they are.',
@@ -34,20 +38,20 @@ export function questionText(action: BulkAction, can: Possible | null, chosen: n
           files,
         ]);
   }
-  const meant = can[action].length;
-  const others = chosen - meant;
-  const left = plural(others, {
+  const affected = targets[action].length;
+  const others = chosen - affected;
+  const othersText = plural(others, {
     one: 'The other one stays as it is.',
     other: 'The other # stay as they are.',
   });
-  const first =
+  const affectedTexts =
     action === 'cancel'
       ? [
-          plural(meant, {
+          plural(affected, {
             one: '# job: queued jobs lose their place in the queue, and running jobs end now.',
             other: '# jobs: queued jobs lose their place in the queue, and running jobs end now.',
           }),
         ]
-      : [plural(meant, { one: '# job that ended.', other: '# jobs that ended.' }), files];
-  return joinSentences(others === 0 ? first : [...first, left]);
+      : [plural(affected, { one: '# job that ended.', other: '# jobs that ended.' }), files];
+  return joinSentences(others === 0 ? affectedTexts : [...affectedTexts, othersText]);
 }

@@ -18,8 +18,8 @@ export const metricOf = (id: string): string | null =>
 /** The longest id that the portal stores and sorts by. */
 export const LONGEST_ID = 120;
 
-/** Return whether the portal sorts by such a column. */
-export const isOwnColumn = (id: string): boolean =>
+/** Return whether this is a column of the jobs' own values by which the portal sorts. */
+export const isSortableOwnColumn = (id: string): boolean =>
   id.length <= LONGEST_ID && Boolean(parameterOf(id) ?? metricOf(id));
 
 /** Return the value by which the portal sorts a job, a number or a text; null if the job has none. */

@@ -3,7 +3,7 @@ import { t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
 import { escapeInvisible } from '@/lib/escapeInvisible';
 import {
-  isOwnColumn,
+  isSortableOwnColumn,
   LONGEST_ID,
   metricColumn,
   metricOf,
@@ -18,7 +18,7 @@ export interface Column {
   /** "state", "param:NAME" for a template's parameter, or "metric:TAG" for a final metric */
   id: string;
   label: string;
-  /** the width; the name and the columns that grow share the rest of the table's */
+  /** the width in rem; a column that grows shares the rest of the table with the name */
   rem: number;
   grows?: true;
   isNumber?: true;
@@ -128,23 +128,23 @@ const SORTS: Readonly<Record<string, Sorting>> = {
 /** The orders by a column of the jobs' own values, which are sorted without an index. */
 const OWN_SORT: Sorting = { ascending: 'value_up', descending: 'value', first: 'ascending' };
 
-type Order = Pick<JobsSearch, 'order' | 'by'>;
+type SearchOrder = Pick<JobsSearch, 'order' | 'by'>;
 
 const sortingOf = (id: string): Sorting | undefined =>
-  Object.hasOwn(SORTS, id) ? SORTS[id] : isOwnColumn(id) ? OWN_SORT : undefined;
+  Object.hasOwn(SORTS, id) ? SORTS[id] : isSortableOwnColumn(id) ? OWN_SORT : undefined;
 
 export const isSortable = (id: string): boolean => sortingOf(id) !== undefined;
 
 /** Return how the list is sorted by a column; null if it is not. */
-export function directionOf(id: string, { order, by }: Order): Direction | null {
+export function directionOf(id: string, { order, by }: SearchOrder): Direction | null {
   const sorting = sortingOf(id);
   if (!sorting || (sorting === OWN_SORT && by !== id)) return null;
   if (sorting.ascending === order) return 'ascending';
   return sorting.descending === order ? 'descending' : null;
 }
 
-/** Return the order after a click on a head: the column's first direction, then the other. */
-export function orderAfterClick(id: string, search: Order): Order {
+/** Return the order after a click on a column's header: the column's first direction, then the other. */
+export function orderAfterClick(id: string, search: SearchOrder): SearchOrder {
   const sorting = sortingOf(id);
   const { order, by } = search;
   if (!sorting) return { ...(order && { order }), ...(by && { by }) };

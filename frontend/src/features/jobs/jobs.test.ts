@@ -7,7 +7,7 @@ import { initialState, reduce } from '@/live/reducer';
 import { metricText } from '@/ui/metricText';
 import {
   arrayText,
-  failed,
+  hasFailed,
   jobReason,
   jobStateLabel,
   jobTime,
@@ -35,11 +35,11 @@ const job = (id: string, over: Partial<Job> = {}): Job =>
 
 const NOW = Date.parse('2026-01-01T10:11:00Z');
 
-describe('words', () => {
+describe('labels', () => {
   it('name success, and the reason of a failure', () => {
     expect(jobStateLabel({ state: 'ended', outcome: 'completed' }).tone).toBe('good');
-    expect(failed({ state: 'ended', outcome: 'cancelled' })).toBe(false);
-    expect(failed({ state: 'ended', outcome: 'timeout' })).toBe(true);
+    expect(hasFailed({ state: 'ended', outcome: 'cancelled' })).toBe(false);
+    expect(hasFailed({ state: 'ended', outcome: 'timeout' })).toBe(true);
     expect(jobReason(job('a', { state: 'ended', outcome: 'timeout' }))).toMatch(/time limit/);
     expect(jobReason(job('a', { reason: 'Because.' }))).toBe('Because.');
     expect(jobReason(job('a'))).toBeNull();

@@ -15,26 +15,26 @@ const OUTCOMES: Partial<Record<Outcome, string>> = {
 
 /** Return a job's state label: like a session's, except for the words about its end. */
 export function jobStateLabel({ state, outcome }: Pick<Job, 'state' | 'outcome'>): StateLabel {
-  const as = stateLabel({ state, outcome });
-  if (state === 'stopping') return { ...as, label: t`Ending` };
+  const base = stateLabel({ state, outcome });
+  if (state === 'stopping') return { ...base, label: t`Ending` };
   const label = state === 'ended' && outcome ? OUTCOMES[outcome] : undefined;
-  return label === undefined ? as : { ...as, label };
+  return label === undefined ? base : { ...base, label };
 }
 
-export const failed = (job: Pick<Job, 'state' | 'outcome'>): boolean =>
+export const hasFailed = (job: Pick<Job, 'state' | 'outcome'>): boolean =>
   job.state === 'ended' && jobStateLabel(job).tone === 'bad';
 
 /** Return whether a job's log may have an error to show. That of an array is in the log of one of its
  * tasks; the job's page links to it. */
 export const hasErrorLine = (
   job: Pick<Job, 'state' | 'outcome' | 'started_at' | 'array'>,
-): boolean => failed(job) && job.started_at !== null && job.array === null;
+): boolean => hasFailed(job) && job.started_at !== null && job.array === null;
 
 /** Return the reason for the state; null if there is none. */
 export function jobReason(job: Pick<Job, 'state' | 'outcome' | 'reason' | 'node'>): string | null {
   if (job.reason) return translate(job.reason);
   if (job.state === 'queued') return t`It is waiting for Slurm to schedule it.`;
-  if (!failed(job)) return null;
+  if (!hasFailed(job)) return null;
   switch (job.outcome) {
     case 'timeout':
       return t`Its time limit was reached, so Slurm ended it.`;
@@ -68,7 +68,7 @@ export function jobTime(job: Times, nowMs: number): string {
     : t`running for ${time}, its time limit is reached`;
 }
 
-const COUNTED: [keys: string[], say: (count: number) => string][] = [
+const COUNTED: [keys: string[], toText: (count: number) => string][] = [
   [['completed'], (count) => t`${count} completed`],
   [['running'], (count) => t`${count} running`],
   [['queued', 'submitting'], (count) => t`${count} queued`],
@@ -100,7 +100,7 @@ export function requestedTexts({
   return minutes === null ? [] : [minutesAsTime(minutes)];
 }
 
-/** Return the name of a job's template, or its kind without one. */
+/** Return the title of a job's template, or a description of a job without one. `title`: if known. */
 export function templateText(job: Job, title: string | undefined): string {
   if (job.external) return t`submitted outside the portal`;
   return title ?? job.template ?? t`your own script`;

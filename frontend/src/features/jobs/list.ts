@@ -42,7 +42,8 @@ function keyOf(job: Job, { order, by }: JobsSearch): Key {
 
 const ASCENDING = new Set(['oldest', 'name', 'ended_up', 'started_up', 'duration_up', 'value_up']);
 
-/** Return how the portal sorts the jobs, except for letters: these follow its database's rules. */
+/** Return the portal's order of jobs; but texts are compared by character code here, and by the
+ * database's collation there. */
 function comparison(search: JobsSearch): Compare {
   const sign = ASCENDING.has(search.order ?? 'newest') ? 1 : -1;
   return (a, b) => sign * (byKey(keyOf(a, search), keyOf(b, search)) || byKey(a.id, b.id));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Task } from '@/api/types';
-import { nextOrder, sortTasks } from './order';
+import { metricValue, nextOrder, sortTasks } from './order';
 
 const task = (index: number, metrics: Task['metrics']): Task => ({
   index,
@@ -17,6 +17,12 @@ const TASKS = [
   task(3, { loss: null }),
 ];
 const indices = (tasks: readonly Task[]): number[] => tasks.map(({ index }) => index);
+
+it('a task has no metric that is merely a property of all objects', () => {
+  expect(metricValue(task(0, { loss: 0.3 }), 'constructor')).toBeUndefined();
+  expect(metricValue(task(0, { constructor: 1 }), 'constructor')).toBe(1);
+  expect(metricValue(task(0, null), 'loss')).toBeUndefined();
+});
 
 describe('the order of tasks', () => {
   it('cycles from number to ascending to descending', () => {

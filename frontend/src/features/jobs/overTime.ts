@@ -10,10 +10,11 @@ export type JobUsageOverTime = components['schemas']['JobUsageOut'];
 type MeasuredJob = Pick<JobDetail, 'state' | 'started_at' | 'ended_at'>;
 
 const REFRESH_MS = 10_000;
-/** The node's last points appear this long after the end. */
+/** The last points of the nodes appear within this time after the end. */
 const SETTLES_MS = 60_000;
 /** Between the start of a job and its second measurement. */
 const FIRST_POINTS_MS = 15_000;
+/** Data that is missing for longer than this is reported. */
 const LATE_MS = 60_000;
 /** A line needs two points. */
 const FEWEST_POINTS = 2;
@@ -30,7 +31,8 @@ export const jobUsageQuery = (id: string, task: number | undefined) =>
     staleTime: REFRESH_MS / 2,
   });
 
-/** Return the interval of requests: not shorter than that of points; false once all is known. */
+/** Return the interval of requests, which while the job runs is not shorter than that of its points;
+ * false once all of them are known. */
 export function refreshInterval(
   job: MeasuredJob,
   usage: JobUsageOverTime | undefined,

@@ -40,7 +40,7 @@ export async function fetchJobs(ids: readonly string[]): Promise<Job[]> {
 }
 
 /** Return the first page of a list. */
-export const fetchNewestJobs = async (search: JobsSearch): Promise<Job[]> =>
+export const fetchFirstPage = async (search: JobsSearch): Promise<Job[]> =>
   (await fetchPage(listQuery(search))).items;
 
 export const COUNTS_KEY = [...JOBS_KEY, 'count'] as const;

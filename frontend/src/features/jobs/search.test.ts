@@ -3,10 +3,10 @@ import type { Job } from '@/api/types';
 import { doneText, questionText } from './bulkLabels';
 import { isFiltered, matches, readJobsSearch, toQuery } from './search';
 import {
+  actionTargets,
   isChosen,
-  MAX_NAMED,
+  MAX_IDS_PER_REQUEST,
   NOTHING,
-  possibleActions,
   selectedJobs,
   toBatches,
   toggled,
@@ -123,10 +123,10 @@ describe('a selection', () => {
   });
 
   it('lists the jobs that each action applies to', () => {
-    const can = possibleActions(rows);
-    expect(can.cancel.map(({ id }) => id)).toEqual(['a']);
-    expect(can.remove.map(({ id }) => id)).toEqual(['b']);
-    expect(questionText('cancel', can, 3)).toBe(
+    const targets = actionTargets(rows);
+    expect(targets.cancel.map(({ id }) => id)).toEqual(['a']);
+    expect(targets.remove.map(({ id }) => id)).toEqual(['b']);
+    expect(questionText('cancel', targets, 3)).toBe(
       '1 job: queued jobs lose their place in the queue, and running jobs end now. The other 2 stay as they are.',
     );
     expect(questionText('remove', null, 1200)).toContain('1,200 jobs');
@@ -134,8 +134,8 @@ describe('a selection', () => {
   });
 
   it('is split into several requests', () => {
-    const ids = Array.from({ length: MAX_NAMED + 1 }, (_, n) => String(n));
-    expect(toBatches(ids).map(({ length }) => length)).toEqual([MAX_NAMED, 1]);
+    const ids = Array.from({ length: MAX_IDS_PER_REQUEST + 1 }, (_, n) => String(n));
+    expect(toBatches(ids).map(({ length }) => length)).toEqual([MAX_IDS_PER_REQUEST, 1]);
     expect(toBatches([])).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@
 import type { Job, Outcome } from '@/api/types';
 import { isDay, startOfDay } from '@/lib/isoDays';
 import { searchText } from '@/lib/searchText';
-import { columnValue, isOwnColumn } from './columnValues';
+import { columnValue, isSortableOwnColumn } from './columnValues';
 
 const STATE_FILTERS = [
   'live',
@@ -66,7 +66,7 @@ function readOrder(search: Record<string, unknown>): Pick<JobsSearch, 'order' | 
   const order = oneOf(ORDERS, search.order);
   if (order !== 'value' && order !== 'value_up') return order ? { order } : {};
   const { by } = search;
-  return typeof by === 'string' && isOwnColumn(by) ? { order, by } : {};
+  return typeof by === 'string' && isSortableOwnColumn(by) ? { order, by } : {};
 }
 
 /** Parse an address's parameters; invalid ones are dropped. */
@@ -154,8 +154,8 @@ function matchesState(
 
 type ListedTime = 'started_at' | 'ended_at';
 
-/** The orders that list only jobs that have these times. */
-export const SPARSE: Partial<Record<ListOrder, readonly [ListedTime, ...ListedTime[]]>> = {
+/** The orders that list only jobs with certain times, and these times. */
+export const REQUIRED_TIMES: Partial<Record<ListOrder, readonly [ListedTime, ...ListedTime[]]>> = {
   started: ['started_at'],
   started_up: ['started_at'],
   ended: ['ended_at'],
@@ -169,22 +169,23 @@ export function matches(job: MatchedFields, search: JobsSearch): boolean {
   const { state, q = '', template, since, order, by } = search;
   if (!matchesState(job, state)) return false;
   if (by !== undefined && columnValue(job, by) === null) return false;
-  if (order && SPARSE[order]?.some((time) => job[time] === null)) return false;
+  if (order && REQUIRED_TIMES[order]?.some((time) => job[time] === null)) return false;
   if (template && job.template !== (template === NO_TEMPLATE ? null : template)) return false;
   if (since && Date.parse(job.submitted_at) < Date.parse(startOfDay(since))) return false;
   const text = q.toLowerCase();
   return text === '' || job.name.toLowerCase().includes(text) || String(job.job_id) === q;
 }
 
-/** Sum the counts that match a filter; keys are states, or outcomes of ended jobs. */
+/** Sum the counts that match a filter; keys are states, or outcomes of ended jobs (`ended` if a job has
+ * none). */
 export function countMatching(
   byState: Readonly<Record<string, number>>,
   filter: StateFilter | undefined,
 ): number {
-  const isState = (key: string): key is Job['state'] => LIVE_STATES.includes(key);
+  const isActiveState = (key: string): key is Job['state'] => LIVE_STATES.includes(key);
   return Object.entries(byState)
     .filter(([key]) => {
-      if (isState(key)) return matchesState({ state: key, outcome: null }, filter);
+      if (isActiveState(key)) return matchesState({ state: key, outcome: null }, filter);
       return matchesState(
         { state: 'ended', outcome: key === 'ended' ? null : (key as Outcome) },
         filter,

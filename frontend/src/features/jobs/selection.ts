@@ -2,12 +2,13 @@
 import type { Job } from '@/api/types';
 import { isActive } from '@/live/reducer';
 
+/** `until`: jobs submitted later are not selected. */
 export type Selection = { kind: 'some'; ids: ReadonlySet<string> } | { kind: 'all'; until: string };
 
 export const NOTHING: Selection = { kind: 'some', ids: new Set() };
 
-/** The API's limit of ids in one request. */
-export const MAX_NAMED = 500;
+/** The API's limit. */
+export const MAX_IDS_PER_REQUEST = 500;
 export const MAX_COMPARED = 8;
 
 export const isChosen = (selection: Selection, id: string): boolean =>
@@ -40,13 +41,14 @@ export function withRange(
 export const selectedJobs = (selection: Selection, loaded: readonly Job[]): Job[] =>
   loaded.filter(({ id }) => isChosen(selection, id));
 
-export interface Possible {
+/** The jobs that each action applies to. */
+export interface ActionTargets {
   cancel: Job[];
   remove: Job[];
 }
 
-/** Return the possible actions with the jobs that each applies to. */
-export function possibleActions(jobs: readonly Job[]): Possible {
+/** Return the jobs to which each action applies. */
+export function actionTargets(jobs: readonly Job[]): ActionTargets {
   return {
     cancel: jobs.filter((job) => isActive(job) && job.state !== 'stopping'),
     remove: jobs.filter((job) => !isActive(job)),
@@ -56,7 +58,7 @@ export function possibleActions(jobs: readonly Job[]): Possible {
 /** Split ids into batches for one request each. */
 export function toBatches(ids: readonly string[]): string[][] {
   const batches: string[][] = [];
-  for (let index = 0; index < ids.length; index += MAX_NAMED)
-    batches.push(ids.slice(index, index + MAX_NAMED));
+  for (let index = 0; index < ids.length; index += MAX_IDS_PER_REQUEST)
+    batches.push(ids.slice(index, index + MAX_IDS_PER_REQUEST));
   return batches;
 }

@@ -13,7 +13,7 @@ describe('keys in the table', () => {
     ['Home', 0],
     ['End', 29],
   ])('%s moves from row 5 to row %i', (name, to) => {
-    expect(tableAction(key(name), at(5))).toEqual({ kind: 'move', to, extends: false });
+    expect(tableAction(key(name), at(5))).toEqual({ kind: 'move', to, isRange: false });
   });
 
   it('stay in the table', () => {
@@ -22,7 +22,7 @@ describe('keys in the table', () => {
   });
 
   it('extend the selection with Shift', () => {
-    expect(tableAction(key('ArrowDown', true), at(5))).toMatchObject({ to: 6, extends: true });
+    expect(tableAction(key('ArrowDown', true), at(5))).toMatchObject({ to: 6, isRange: true });
   });
 
   it('leave letters to the page', () => {
@@ -34,12 +34,12 @@ describe('single keys', () => {
   it('move, beginning with the first row', () => {
     expect(singleKeyAction(key('j'), at(null))).toMatchObject({ kind: 'move', to: 0 });
     expect(singleKeyAction(key('k'), at(0))).toMatchObject({ to: 0 });
-    expect(singleKeyAction(key('J', true), at(1))).toMatchObject({ to: 2, extends: true });
+    expect(singleKeyAction(key('J', true), at(1))).toMatchObject({ to: 2, isRange: true });
   });
 
   it('select and open the row, if there is one', () => {
-    expect(singleKeyAction(key('x'), at(3))).toEqual({ kind: 'select', extends: false });
-    expect(singleKeyAction(key('X', true), at(3))).toEqual({ kind: 'select', extends: true });
+    expect(singleKeyAction(key('x'), at(3))).toEqual({ kind: 'select', isRange: false });
+    expect(singleKeyAction(key('X', true), at(3))).toEqual({ kind: 'select', isRange: true });
     expect(singleKeyAction(key('Enter'), at(3))).toEqual({ kind: 'open' });
     for (const name of ['x', 'Enter']) expect(singleKeyAction(key(name), at(null))).toBeNull();
   });

@@ -2,10 +2,10 @@
 import { t } from '@lingui/core/macro';
 
 export type TableAction =
-  /** moves to a row; with `extends`, also selects everything from the previously active row to it */
-  | { kind: 'move'; to: number; extends: boolean }
-  /** selects or deselects the row's job, or the range from the last one */
-  | { kind: 'select'; extends: boolean }
+  /** moves to a row; with `isRange`, also selects everything from the previously active row to it */
+  | { kind: 'move'; to: number; isRange: boolean }
+  /** selects or deselects the row's job; with `isRange`, selects those from the last one to it */
+  | { kind: 'select'; isRange: boolean }
   /** opens the row's job, or folds its group */
   | { kind: 'open' };
 
@@ -29,10 +29,10 @@ interface Place {
   count: number;
 }
 
-function moved({ active, count }: Place, step: number, extends_: boolean): TableAction | null {
+function moved({ active, count }: Place, step: number, isRange: boolean): TableAction | null {
   if (count === 0) return null;
   const to = active === null ? 0 : Math.min(count - 1, Math.max(0, active + step));
-  return { kind: 'move', to, extends: extends_ };
+  return { kind: 'move', to, isRange };
 }
 
 /** Return the effect of a key pressed inside the table; null if it has none. */
@@ -57,7 +57,7 @@ export function singleKeyAction({ key, shiftKey }: Pressed, place: Place): Table
     case 'k':
       return moved(place, -1, shiftKey);
     case 'x':
-      return place.active === null ? null : { kind: 'select', extends: shiftKey };
+      return place.active === null ? null : { kind: 'select', isRange: shiftKey };
     case 'enter':
       return place.active === null ? null : { kind: 'open' };
     default:

@@ -10,8 +10,11 @@ export type TableRow =
   /** stands for the tasks of an array that are not known yet */
   | { kind: 'loading'; key: string; job: Job };
 
+/** The rows that are not in their initial state: groups begin unfolded, arrays folded. */
 export interface Folds {
+  /** the folded groups */
   groups: ReadonlySet<string>;
+  /** the ids of the jobs whose arrays are unfolded */
   arrays: ReadonlySet<string>;
 }
 

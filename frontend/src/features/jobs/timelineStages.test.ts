@@ -82,7 +82,7 @@ describe('the timeline of a job', () => {
   });
 });
 
-describe('what was used', () => {
+describe('the usage of a job', () => {
   it('is shown beside what was requested', () => {
     expect(usageRows(job())).toEqual([
       { label: 'Time', text: '10 min of 1 h', share: 1 / 6 },
@@ -138,10 +138,11 @@ describe('what was used', () => {
     expect(suggestion({ cpu_s: 2400 }, { outcome: 'timeout' })[0]).toContain('longer time limit');
   });
 
-  it('suggests nothing for jobs that ended at once or are live', () => {
+  it('suggests nothing for jobs that ended at once, are live, or have no known time', () => {
     const short = { elapsed_s: 5, longest_s: 5, cpu_s: 1, max_rss_gb: 0.01 };
     expect(suggestion(short, { outcome: 'failed' })).toEqual([]);
     expect(suggestion({ max_rss_gb: 3 }, { state: 'running' })).toEqual([]);
+    expect(suggestion({ cpu_s: null, elapsed_s: null, longest_s: null })).toEqual([]);
   });
 
   it('marks unknown values', () => {

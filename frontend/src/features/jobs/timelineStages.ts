@@ -1,4 +1,4 @@
-/** A job's timeline as stages of a chart, and as sentences. Pure. */
+/** A job's timeline as stages of a chart, and as a list of events. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
 
@@ -32,11 +32,11 @@ const time = (at: string | null): number | null => (at === null ? null : Date.pa
 /** Return how long each stage took, or has taken so far; `left` is the rest of the time limit. */
 export function stages(job: Times, nowMs: number): Stage[] {
   const submitted = Date.parse(job.submitted_at);
-  // Slurm's times are whole seconds, so a start may seem to precede the submission.
   const ended = time(job.ended_at);
   const started = time(job.started_at);
   const end = ended ?? Math.max(nowMs, submitted);
   const durations: { kind: StageKind; ms: number }[] = [
+    // Slurm's times are whole seconds, so a start may seem to precede the submission.
     { kind: 'waiting', ms: Math.max(0, (started ?? end) - submitted) },
   ];
   if (started !== null) {

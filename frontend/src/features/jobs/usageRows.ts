@@ -12,7 +12,7 @@ export interface UsageRow {
   share: number | null;
 }
 
-type MeasuredJob = Pick<
+type AccountedJob = Pick<
   JobDetail,
   'usage' | 'resources' | 'outcome' | 'state' | 'array' | 'started_at'
 >;
@@ -39,7 +39,7 @@ export const shareText = (share: number): string =>
 const ofText = (used: string, asked: string): string => t`${used} of ${asked}`;
 
 /** Return the rows of the table, as far as accounting has data. */
-export function usageRows(job: MeasuredJob): UsageRow[] {
+export function usageRows(job: AccountedJob): UsageRow[] {
   const { usage, resources } = job;
   if (usage === null) return [];
   const rows: UsageRow[] = [];
@@ -73,11 +73,12 @@ function memoryRows(usage: Usage, requested: number | null): UsageRow[] {
 }
 
 /** Return suggestions for the next run, the most important first; empty if it was well sized. */
-export function suggestionTexts(job: MeasuredJob): string[] {
+export function suggestionTexts(job: AccountedJob): string[] {
   const { usage, resources, outcome } = job;
   if (usage === null || job.state !== 'ended') return [];
   const texts: string[] = [];
-  const longest = usage.longest_s ?? usage.elapsed_s ?? 0;
+  // NaN is neither long nor short: without a known time there is no suggestion about it.
+  const longest = usage.longest_s ?? usage.elapsed_s ?? Number.NaN;
   const measured = longest >= MEASURED_S;
   const memory = usage.max_rss_gb == null ? null : shareOf(usage.max_rss_gb, resources.memory_gb);
   const busy = cpusInUse(job);
@@ -98,7 +99,7 @@ export function suggestionTexts(job: MeasuredJob): string[] {
 }
 
 /** Return which usage is unknown, and why; null if all is known. */
-export function unknownText(job: MeasuredJob): string | null {
+export function unknownText(job: AccountedJob): string | null {
   if (job.started_at === null) return null;
   if (job.usage === null)
     return job.state === 'ended'

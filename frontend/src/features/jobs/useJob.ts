@@ -4,9 +4,9 @@ import type { JobDetail } from '@/api/types';
 import { useStreamedJob } from '@/live/store';
 import { jobQuery } from './queries';
 
-/** An array's tasks and their metrics change without a change of the job's own row. */
+/** The interval at which arrays are polled: the stream reports no changes of their tasks and metrics. */
 const TASKS_EVERY_MS = 5000;
-/** The metrics are refetched once more after the end. */
+/** The last metrics may be written until this long after the end. */
 const TASKS_SETTLE_MS = 60_000;
 
 function pollInterval(job: JobDetail | undefined): number | false {

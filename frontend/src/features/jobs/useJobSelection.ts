@@ -13,7 +13,7 @@ interface JobSelection {
   extend: (from: string, to: string, inOrder: readonly Job[]) => void;
 }
 
-/** The selected jobs of a list; none after its filters have changed. */
+/** The selected jobs of a list; none after a change of its filters, order or groups. */
 export function useJobSelection(search: JobsSearch): JobSelection {
   const [selection, setSelection] = useState<Selection>(NOTHING);
   /** the job that was selected last, where a range begins */

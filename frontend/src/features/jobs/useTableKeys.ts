@@ -11,6 +11,7 @@ import { isForDialog } from '@/ui/focus';
 import { singleKeyAction, type TableAction, tableAction } from './tableKeys';
 import type { TableRow } from './tableRows';
 
+/** The height of a row. */
 export const ROW_REM = 2.25;
 
 interface Table {
@@ -47,11 +48,11 @@ export function useTableKeys(table: Table): Keys {
     if (action.kind === 'move') {
       const next = rows[action.to];
       if (!next) return;
-      if (action.extends && row) table.extend(row, next);
+      if (action.isRange && row) table.extend(row, next);
       setActive(next.key);
       wantsFocus.current = true;
       scrollToRow(body.current, action.to, ROW_REM, box.current);
-    } else if (row && action.kind === 'select') table.select(row, action.extends);
+    } else if (row && action.kind === 'select') table.select(row, action.isRange);
     else if (row && action.kind === 'open') table.open(row);
   };
 

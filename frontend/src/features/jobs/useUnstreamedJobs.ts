@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Job } from '@/api/types';
 import { growingPause, throttle } from '@/lib/throttle';
 import { useLive } from '@/live/store';
-import { fetchJobs, fetchNewestJobs } from './queries';
+import { fetchFirstPage, fetchJobs } from './queries';
 import type { JobsSearch } from './search';
 
 /** By id; null: it was removed. */
@@ -55,7 +55,7 @@ export function useUnstreamedJobs(
   return useMemo(() => toUnstreamedJobs(unstreamed), [unstreamed]);
 }
 
-/** Fetch the first page after an outage of the stream: some may have come and left by then. */
+/** Fetch the first page after an outage of the stream: jobs may have entered and left it in that time. */
 function useMissedJobs(
   search: JobsSearch,
   record: (found: Iterable<readonly [string, Job | null]>) => void,
@@ -68,7 +68,7 @@ function useMissedJobs(
     if (connection === 'lost') wasLost.current = true;
     if (connection !== 'open' || !wasLost.current) return;
     wasLost.current = false;
-    void fetchNewestJobs(latest.current).then(
+    void fetchFirstPage(latest.current).then(
       (found) => record(found.map((job) => [job.id, job] as const)),
       () => {
         wasLost.current = true; // the next connection tries again

@@ -23,7 +23,7 @@ interface Props {
   onShow?: (found: FoundLine) => void;
 }
 
-/** The error of a failed job: the line with the error, then the lines around it. */
+/** The error of a failed job or session: the line with the error, then the lines around it. */
 export function ErrorLine({ source, endedAt, onShow }: Props) {
   const { data, error } = useQuery(logTailQuery(source, endedAt));
   if (error) return <p className={classes.quiet}>{errorMessage(error)}</p>;

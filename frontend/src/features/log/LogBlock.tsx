@@ -18,7 +18,7 @@ interface Props {
   current: Match | null;
 }
 
-/** A block of a log's lines. Blocks outside the viewport cost the browser almost nothing. */
+/** A block of a log's lines. With an estimated size, the browser lays out only blocks in the viewport. */
 export const LogBlock = memo(function LogBlock({ block, last, matches, current }: Props) {
   const lines = paintBlock(block);
   const end = last ? '' : '\n';
@@ -76,9 +76,12 @@ function SearchedText({ piece, current }: { piece: SearchedPiece; current: Match
   const className = classOf(style);
   if (match === null)
     return className === undefined ? text : <span className={className}>{text}</span>;
-  const now = current !== null && isSameMatch(match, current);
+  const isCurrent = current !== null && isSameMatch(match, current);
   return (
-    <mark className={now ? classes.current : classes.found} data-current={now || undefined}>
+    <mark
+      className={isCurrent ? classes.current : classes.found}
+      data-current={isCurrent || undefined}
+    >
       {text}
     </mark>
   );

@@ -8,9 +8,10 @@ import classes from './LogTail.module.css';
 import { logTailQuery } from './queries';
 import type { LogSource } from './source';
 
+/** The number of lines shown. */
 const LINES = 12;
 
-/** Scroll to the end, as the cause is mostly in the very last line. */
+/** Scroll to the end, as the cause is usually in the very last line. */
 function scrollToEnd(box: HTMLPreElement | null): void {
   if (box) box.scrollTop = box.scrollHeight;
 }

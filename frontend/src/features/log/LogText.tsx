@@ -52,29 +52,29 @@ export function LogText({ doc, label, empty, matches, current, wrap, fitContent 
   // Text inserted above must not move the lines that the user reads.
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs only when the first block changes
   useLayoutEffect(() => {
-    const now = box.current;
-    if (now && !isFollowing && height.current > 0 && now.scrollTop < NEAR_PX)
-      now.scrollTop += now.scrollHeight - height.current;
+    const element = box.current;
+    if (element && !isFollowing && height.current > 0 && element.scrollTop < NEAR_PX)
+      element.scrollTop += element.scrollHeight - height.current;
   }, [first]);
   useLayoutEffect(() => {
     height.current = box.current?.scrollHeight ?? 0;
   });
 
   useEffect(() => {
-    const now = box.current;
-    if (current === null || now === null) return;
-    now.querySelector('[data-current]')?.scrollIntoView({ block: 'center' });
-    setFollowing(isNearEnd(now));
+    const element = box.current;
+    if (current === null || element === null) return;
+    element.querySelector('[data-current]')?.scrollIntoView({ block: 'center' });
+    setFollowing(isNearEnd(element));
   }, [current]);
 
   const byBlock = useMemo(() => groupByBlock(matches), [matches]);
   const onScroll = (): void => {
-    const now = box.current;
-    if (now === null) return;
+    const element = box.current;
+    if (element === null) return;
     // Only scrolling up stops following; growth of the log must not.
-    if (isNearEnd(now)) setFollowing(true);
-    else if (now.scrollTop < top.current) setFollowing(false);
-    top.current = now.scrollTop;
+    if (isNearEnd(element)) setFollowing(true);
+    else if (element.scrollTop < top.current) setFollowing(false);
+    top.current = element.scrollTop;
   };
   const last = doc.blocks.length - 1;
   return (

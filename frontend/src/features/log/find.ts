@@ -19,7 +19,7 @@ export interface SearchResult {
   more: boolean;
 }
 
-/** Return whether two matches are the same; matches are searched again with each new line. */
+/** Return whether two matches are at the same place: each new line of the log makes new objects. */
 export const isSameMatch = (match: Match, other: Match): boolean =>
   match.blockKey === other.blockKey && match.line === other.line && match.start === other.start;
 

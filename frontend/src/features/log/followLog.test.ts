@@ -105,6 +105,7 @@ describe('followLog', () => {
     await follow(new ApiError(404, 'not-found', 'There is no such job.'));
     await pass(SILENCE_MS);
     expect(log.error).toBe('There is no such job.');
+    expect(log.state).toBe('refused');
     expect(readLog).toHaveBeenCalledTimes(3);
   });
 

@@ -14,7 +14,8 @@ export interface LogState {
   doc: LogDoc;
   /** the number of bytes before the text shown; null: more than can be shown here */
   bytesBefore: number | null;
-  state: 'loading' | 'following' | 'broken' | 'complete';
+  /** `broken`: trying to connect again; `refused`: the portal has refused the request, which is final */
+  state: 'loading' | 'following' | 'broken' | 'refused' | 'complete';
   error: string | null;
 }
 
@@ -78,8 +79,9 @@ export function followLog(
       if (!first.end) listen();
     } catch (error) {
       if (stopped) return;
-      show((log) => ({ ...log, state: 'broken', error: errorMessage(error) }));
       const refused = error instanceof ApiError && [401, 403, 404, 422].includes(error.status);
+      const state = refused ? 'refused' : 'broken';
+      show((log) => ({ ...log, state, error: errorMessage(error) }));
       if (refused) return;
       timer = window.setTimeout(() => void begin(), retryDelay(attempt++, Math.random()));
     }

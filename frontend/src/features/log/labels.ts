@@ -7,6 +7,7 @@ const STATE_TEXT: Record<LogState['state'], string> = {
   loading: t`Reading…`,
   following: t`New lines appear as they are written.`,
   broken: t`Connection lost, trying again…`,
+  refused: '',
   complete: t`End of log.`,
 };
 
@@ -16,9 +17,9 @@ export function stateText({ state, bytesBefore }: Pick<LogState, 'state' | 'byte
   return STATE_TEXT[state];
 }
 
-/** Return the text shown for an empty log. */
+/** Return the text shown for an empty log; for a refused one, the error is shown instead. */
 export function emptyText({ state }: Pick<LogState, 'state'>): string {
-  if (state === 'loading') return STATE_TEXT.loading;
+  if (state === 'loading' || state === 'refused') return STATE_TEXT[state];
   return state === 'complete' ? t`There is no output here.` : t`No output yet.`;
 }
 

@@ -12,12 +12,12 @@ import {
 } from './doc';
 import { wholeCharacters } from './earlier';
 import { findMatches, MAX_FOUND, splitAtMatches } from './find';
-import { matchText, stateText } from './labels';
+import { emptyText, matchText, stateText } from './labels';
 import { downloadUrl, followUrl } from './source';
 
 const ESC = '\u001b';
 
-describe('colours of a line', () => {
+describe('colors of a line', () => {
   const names = (line: string) =>
     paintLine(line, PLAIN).pieces.map(({ text, style: { front, back, attributes } }) => [
       text,
@@ -100,7 +100,7 @@ describe('a log in blocks', () => {
     expect(plainText(append(doc, '\ndone\r\n'))).toBe('999%\ndone\n');
   });
 
-  it('carries a colour into the next block', () => {
+  it('carries a color into the next block', () => {
     const doc = append(EMPTY, `${ESC}[31m${lines(BLOCK_LINES + 1)}`);
     const [, second] = doc.blocks;
     expect(second && paintBlock(second)[0]?.[0]?.style.front).toBe('red');
@@ -149,7 +149,7 @@ describe('finding', () => {
     expect(matchText('a', many, 0)).toBe('1 of more than 2000');
   });
 
-  it('are split off across colours', () => {
+  it('are split off across colors', () => {
     const [first] = doc.blocks;
     const { matches } = findMatches(doc, 'error');
     const pieces = splitAtMatches(first ? (paintBlock(first)[0] ?? []) : [], matches.slice(0, 2));
@@ -181,6 +181,8 @@ describe('words and addresses', () => {
   it('show whether the log is complete', () => {
     expect(stateText({ state: 'complete', bytesBefore: 0 })).toBe('End of log.');
     expect(stateText({ state: 'complete', bytesBefore: 9 })).toContain('End of the log');
+    expect(stateText({ state: 'refused', bytesBefore: 0 })).toBe('');
+    expect(emptyText({ state: 'refused' })).toBe('');
   });
 
   it('name the task of an array', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { missingChartTexts, type NodeUsage, type RequestedUsage, usageCharts } from './charts';
+import { missingChartTexts, type NodeRequest, type NodeUsage, usageCharts } from './charts';
 
 const ASKED = { cpus: 4, memory_gb: 8 };
 
@@ -26,7 +26,7 @@ const NOTHING: NodeUsage = {
   gpus: null,
 };
 
-const texts = (nodes: NodeUsage[], isRunning = true, requested: RequestedUsage = ASKED): string[] =>
+const texts = (nodes: NodeUsage[], isRunning = true, requested: NodeRequest = ASKED): string[] =>
   usageCharts(nodes, requested, isRunning).map(({ text }) => text);
 
 const onNode = (node: string, more: Partial<NodeUsage> = {}): NodeUsage => ({

@@ -45,7 +45,7 @@ export interface UsageChart {
 }
 
 /** Resources requested on each node. */
-export interface RequestedUsage {
+export interface NodeRequest {
   cpus: number;
   memory_gb: number | null;
 }
@@ -84,7 +84,7 @@ function linesOf(columns: readonly Column[]): Pick<UsageChart, 'at' | 'series'> 
  * values are the current ones. */
 export function usageCharts(
   nodes: readonly NodeUsage[],
-  requested: RequestedUsage,
+  requested: NodeRequest,
   isRunning: boolean,
 ): UsageChart[] {
   return [
@@ -96,7 +96,7 @@ export function usageCharts(
 
 function memoryChart(
   nodes: readonly NodeUsage[],
-  requested: RequestedUsage,
+  requested: NodeRequest,
   isRunning: boolean,
 ): UsageChart | null {
   const columns = nodes
@@ -139,7 +139,7 @@ function memorySentence(
 
 function cpuChart(
   nodes: readonly NodeUsage[],
-  { cpus }: RequestedUsage,
+  { cpus }: NodeRequest,
   isRunning: boolean,
 ): UsageChart | null {
   const columns = nodes
@@ -174,18 +174,18 @@ function gpuCharts(nodes: readonly NodeUsage[], isRunning: boolean): (UsageChart
   const count = nodes.reduce((sum, { gpus }) => sum + (gpus?.length ?? 0), 0);
   const groups = nodes.length > 1 && count > MAX_LINES ? nodes.map((node) => [node]) : [nodes];
   return groups.flatMap((group) => {
-    const only = groups.length > 1 ? (group[0]?.node ?? null) : null;
+    const nodeName = groups.length > 1 ? (group[0]?.node ?? null) : null;
     return [
       gpuChart(
-        only,
-        only ? t`GPU utilization on ${only}` : t`GPU utilization`,
+        nodeName,
+        nodeName ? t`GPU utilization on ${nodeName}` : t`GPU utilization`,
         'use_percent',
         group,
         isRunning,
       ),
       gpuChart(
-        only,
-        only ? t`GPU memory on ${only}` : t`GPU memory`,
+        nodeName,
+        nodeName ? t`GPU memory on ${nodeName}` : t`GPU memory`,
         'memory_mb',
         group,
         isRunning,
@@ -195,7 +195,7 @@ function gpuCharts(nodes: readonly NodeUsage[], isRunning: boolean): (UsageChart
 }
 
 function gpuChart(
-  only: string | null,
+  nodeName: string | null,
   title: string,
   quantity: 'use_percent' | 'memory_mb',
   nodes: readonly NodeUsage[],
@@ -213,7 +213,7 @@ function gpuChart(
   const totals = known(nodes.flatMap(({ gpus }) => (gpus ?? []).map((gpu) => gpu.memory_total_mb)));
   const top = quantity === 'use_percent' ? 100 : Math.max(0, ...totals);
   return {
-    key: `${quantity}-${only ?? ''}`,
+    key: `${quantity}-${nodeName ?? ''}`,
     title,
     unit,
     top: top > 0 ? top : undefined,

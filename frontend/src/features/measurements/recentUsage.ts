@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { UsageTrend } from './trend';
 
-/** Nodes report about as often. It is not fetched in hidden tabs, or while nothing runs. */
+/** Nodes report about as often. Nothing is fetched in hidden tabs, or while no part of the page shows it. */
 const REFRESH_MS = 30_000;
 
 export const recentUsageQuery = queryOptions({

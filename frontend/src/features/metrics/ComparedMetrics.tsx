@@ -39,7 +39,7 @@ export function ComparedMetrics({ jobs }: { jobs: readonly Job[] }) {
       ) : (
         <p className={classes.note}>{t`No metrics were logged.`}</p>
       )}
-      <LeftOutNotes read={data.items} />
+      <LeftOutNotes answers={data.items} />
     </div>
   );
 }

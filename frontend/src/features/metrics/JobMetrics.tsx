@@ -51,14 +51,14 @@ export function CurveCharts({ data }: { data: JobCurves }) {
   return (
     <>
       <MetricCharts jobs={named} />
-      <LeftOutNotes read={[data]} />
+      <LeftOutNotes answers={[data]} />
     </>
   );
 }
 
 /** Notes on what the charts leave out. */
-export function LeftOutNotes({ read }: { read: readonly JobCurves[] }) {
-  const leftOut = read.reduce((sum, { curves_left_out }) => sum + curves_left_out, 0);
+export function LeftOutNotes({ answers }: { answers: readonly JobCurves[] }) {
+  const leftOut = answers.reduce((sum, { curves_left_out }) => sum + curves_left_out, 0);
   return (
     <>
       {leftOut > 0 && (
@@ -69,7 +69,7 @@ export function LeftOutNotes({ read }: { read: readonly JobCurves[] }) {
           })}
         </p>
       )}
-      {read.some(({ complete }) => !complete) && (
+      {answers.some(({ complete }) => !complete) && (
         <p className={classes.note}>
           {t`The event files are too large to be read whole; TensorBoard shows all values.`}
         </p>

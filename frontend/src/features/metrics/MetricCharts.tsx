@@ -29,16 +29,16 @@ export function MetricCharts({ jobs }: { jobs: readonly NamedCurves[] }) {
   const syncKey = useId();
   const tags = useMemo(() => tagsOf(jobs), [jobs]);
   const x = chosenX ?? (usesSteps(jobs.flatMap(({ curves }) => curves)) ? 'step' : 'time');
-  const smooth = useDeferredValue(smoothing);
+  const deferredSmoothing = useDeferredValue(smoothing);
   const matching = useMemo(() => matchingTags(tags, text), [tags, text]);
   const charts = useMemo(
     () =>
       metricCharts(jobs, all ? matching : matching.slice(0, MANY), {
         x,
-        smoothing: smooth,
+        smoothing: deferredSmoothing,
         logarithmic,
       }),
-    [jobs, matching, all, x, smooth, logarithmic],
+    [jobs, matching, all, x, deferredSmoothing, logarithmic],
   );
   const rest = matching.length - charts.length;
   return (

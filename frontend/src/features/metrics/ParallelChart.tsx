@@ -202,7 +202,7 @@ function AxisLine({ axis, x, y }: { axis: Axis; x: number; y: (share: number) =>
         {cut(name)}
       </text>
       {axis.ticks.map(({ text, share }) => (
-        <text key={text} x={x - 6} y={y(share) + 4} textAnchor="end">
+        <text key={share} x={x - 6} y={y(share) + 4} textAnchor="end">
           <title>{text}</title>
           {cut(text)}
         </text>

@@ -134,7 +134,7 @@ describe('the interval of requests', () => {
   const running = { state: 'running', ended_at: null } as const;
   const ended = (at: string) => ({ state: 'ended', ended_at: at }) as const;
 
-  it('is calm, and longer for files that take long to read', () => {
+  it('is longer for files that take long to read', () => {
     expect(curvesInterval([running], undefined, now)).toBe(15_000);
     expect(curvesInterval([running], [{ refresh_s: 60 }], now)).toBe(60_000);
   });

@@ -24,12 +24,15 @@ export interface MetricChart {
   title: string;
   at: readonly number[];
   series: TimeSeries[];
+  /** the lines without smoothing; empty if they are not smoothed */
   raw: TimeSeries[];
+  /** the figures of a single line, and remarks */
   text: string;
 }
 
 interface Line {
   label: string;
+  /** the index of its color and dash pattern */
   mark: number;
   curve: Curve;
   /** when the job logged its first value, in seconds since 1970 */
@@ -89,15 +92,15 @@ export function metricCharts(
 
 /** Return all lines; those of the same job and run have the same mark in all charts. */
 function linesOf(jobs: readonly NamedCurves[]): Line[] {
-  const labels = new Map<string, number>();
+  const marks = new Map<string, number>();
   return jobs.flatMap(({ id, name, curves }) => {
     const startS = Math.min(...curves.flatMap(({ at }) => at.filter((time) => time > 0)));
     return curves.map((curve) => {
       const key = JSON.stringify([id, curve.run]);
-      if (!labels.has(key)) labels.set(key, labels.size);
+      if (!marks.has(key)) marks.set(key, marks.size);
       const parts = [name, curve.run].filter((part) => part !== null && part !== '');
       const label = escapeInvisible(parts.join(' · ')) || t`Value`;
-      return { label, mark: labels.get(key) ?? 0, curve, startS };
+      return { label, mark: marks.get(key) ?? 0, curve, startS };
     });
   });
 }

@@ -42,6 +42,12 @@ describe('runs on parallel axes', () => {
     expect(varying).toHaveLength(500);
     expect(defaultNames(varying)).toEqual(['p0', 'p1', 'p2', 'p3', 'p4']);
   });
+
+  it('take no property of all objects for a parameter', () => {
+    const runs = [run('1', { constructor: 1 }), run('2', {})];
+    expect(varyingNames(runs)).toEqual(['constructor']);
+    expect(parameterAxes(runs, ['constructor'])[0]?.texts).toEqual(['1', '–']);
+  });
 });
 
 describe('an axis', () => {

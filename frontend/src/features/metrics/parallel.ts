@@ -2,6 +2,7 @@
 import { escapeInvisible } from '@/lib/escapeInvisible';
 import { metricText } from '@/ui/metricText';
 
+/** A line of the chart: a task of an array, or a compared job. */
 export interface SweepRun {
   key: string;
   label: string;
@@ -15,6 +16,7 @@ export interface Axis {
   ticks: { text: string; share: number }[];
   /** one for each run; null for a run without a value */
   shares: (number | null)[];
+  /** the formatted values, one for each run */
   texts: string[];
 }
 
@@ -23,7 +25,7 @@ const DEFAULT_AXES = 5;
 const MAX_TICKS = 6;
 /** Ticks closer than this, as a share of the axis, would overlap. */
 const CLOSEST = 0.07;
-/** Numbers that are positive and differ by this factor are on a logarithmic axis. */
+/** Numbers that are positive and differ by at least this factor are on a logarithmic axis. */
 const WIDE = 50;
 
 const isNumber = (value: unknown): value is number =>
@@ -33,11 +35,16 @@ const isMissing = (value: unknown): boolean =>
   value === null || value === undefined || value === '';
 
 /** Format a value in one line, with hostile characters escaped. */
-export function parameterText(value: unknown): string {
+function valueText(value: unknown): string {
   if (isMissing(value)) return '–';
   if (isNumber(value)) return metricText(value);
   return escapeInvisible(typeof value === 'string' ? value : JSON.stringify(value));
 }
+
+/** Return a run's value of a parameter; undefined if it has none. A parameter may have the name of an
+ * inherited property, such as "constructor". */
+const parameterValue = ({ parameters }: SweepRun, name: string): unknown =>
+  Object.hasOwn(parameters, name) ? parameters[name] : undefined;
 
 /** Return the runs with a finite value of the metric, the smallest first. */
 export function rankedRuns(runs: readonly SweepRun[], metric: string): SweepRun[] {
@@ -60,7 +67,7 @@ export function metricNames(runs: readonly SweepRun[]): string[] {
 export function varyingNames(runs: readonly SweepRun[]): string[] {
   const names = new Set(runs.flatMap(({ parameters }) => Object.keys(parameters)));
   return [...names].filter(
-    (name) => new Set(runs.map(({ parameters }) => parameterText(parameters[name]))).size > 1,
+    (name) => new Set(runs.map((run) => valueText(parameterValue(run, name)))).size > 1,
   );
 }
 
@@ -72,7 +79,7 @@ export const parameterAxes = (runs: readonly SweepRun[], names: readonly string[
   names.map((name) =>
     toAxis(
       name,
-      runs.map(({ parameters }) => parameters[name]),
+      runs.map((run) => parameterValue(run, name)),
     ),
   );
 
@@ -89,7 +96,7 @@ function toAxis(name: string, values: readonly unknown[]): Axis {
     name,
     ticks: axis.ticks,
     shares: values.map((value) => (isMissing(value) ? null : axis.share(value))),
-    texts: values.map(parameterText),
+    texts: values.map(valueText),
   };
 }
 
@@ -133,7 +140,7 @@ function evenTicks(low: number, high: number, isWide: boolean): number[] {
 }
 
 function categoryAxis(values: readonly unknown[]): Scale {
-  const texts = [...new Set(values.map(parameterText))].sort();
+  const texts = [...new Set(values.map(valueText))].sort();
   const indexes = new Map(texts.map((text, index) => [text, index]));
   const toShare = (text: string): number =>
     texts.length > 1 ? (indexes.get(text) ?? 0) / (texts.length - 1) : 0.5;
@@ -142,6 +149,6 @@ function categoryAxis(values: readonly unknown[]): Scale {
     ticks: texts
       .filter((_, index) => index % step === 0 || index === texts.length - 1)
       .map((text) => ({ text, share: toShare(text) })),
-    share: (value) => toShare(parameterText(value)),
+    share: (value) => toShare(valueText(value)),
   };
 }

@@ -48,15 +48,15 @@ export const useCurves = (job: Times, query: ReturnType<typeof jobCurvesQuery>) 
     refetchInterval: ({ state }) => curvesInterval([job], state.data && [state.data], Date.now()),
   });
 
-/** Return the interval of requests for these jobs: calm, and longer if the files take long to read;
- * false once all values are known. */
+/** Return the interval of requests for these jobs, which is longer if the files take long to read; false
+ * once all values are known. */
 export function curvesInterval(
   jobs: readonly Times[],
-  read: readonly Pick<JobCurves, 'refresh_s'>[] | undefined,
+  answers: readonly Pick<JobCurves, 'refresh_s'>[] | undefined,
   nowMs: number,
 ): number | false {
   const mayChange = ({ state, ended_at }: Times): boolean =>
     state !== 'ended' || (ended_at !== null && nowMs - Date.parse(ended_at) < SETTLES_MS);
   if (!jobs.some(mayChange)) return false;
-  return Math.max(EVERY_MS, ...(read ?? []).map(({ refresh_s }) => refresh_s * 1000));
+  return Math.max(EVERY_MS, ...(answers ?? []).map(({ refresh_s }) => refresh_s * 1000));
 }

@@ -35,6 +35,7 @@ function partitionLabel({ name, gpus }: Cluster['partitions'][number]): string {
   return total === 0 ? t`${name} (no GPUs)` : t`${name} (${free} of ${total} GPUs free)`;
 }
 
+/** The fields of the resources of a session, or of each node of a job. */
 export function ResourceFields(props: Props) {
   const { cluster, values, fieldErrors, onChange, nodes } = props;
   const set = (change: Partial<ResourceFormValues>): void => onChange({ ...values, ...change });

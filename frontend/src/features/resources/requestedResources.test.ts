@@ -43,7 +43,7 @@ describe('a change', () => {
   });
 });
 
-describe('emptyProblems', () => {
+describe('checkEmpty', () => {
   it('has missing numbers only', () => {
     const values = { gpus: 1.5, cpus: 0, memory_gb: null, time_limit_minutes: -1 };
     const node = { partition: null, gpu_type: null, ...values };

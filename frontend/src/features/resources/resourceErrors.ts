@@ -2,8 +2,8 @@
 import { ApiError, type FieldError, messageAt } from '@/api/problem';
 import type { ResourceErrors } from './requestedResources';
 
-/** The fields of one node; a job also has the number of nodes. */
-export const PER_NODE_FIELDS = [
+/** The fields of a session's resources; a job's also have the number of nodes. */
+export const SESSION_FIELDS = [
   'partition',
   'gpus',
   'gpu_type',
@@ -11,7 +11,7 @@ export const PER_NODE_FIELDS = [
   'memory_gb',
   'time_limit_minutes',
 ] as const satisfies readonly (keyof ResourceErrors)[];
-export const RESOURCE_FIELDS: readonly (keyof ResourceErrors)[] = ['nodes', ...PER_NODE_FIELDS];
+export const RESOURCE_FIELDS: readonly (keyof ResourceErrors)[] = ['nodes', ...SESSION_FIELDS];
 
 export function toResourceErrors(errors: readonly FieldError[]): ResourceErrors {
   const messages = RESOURCE_FIELDS.map((field) => [field, messageAt(errors, field)] as const);

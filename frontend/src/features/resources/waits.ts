@@ -9,7 +9,7 @@ import type { ResourceFormValues } from './requestedResources';
 const MAX_CHOICES = 8;
 const IMMEDIATE_S = 60;
 
-/** Return the values in another partition, with any type of GPU where that has not the chosen one. */
+/** Return the values in another partition, with any type of GPU if that one lacks the chosen type. */
 export function inPartition(values: ResourceFormValues, partition: Partition): ResourceFormValues {
   const hasType = values.gpu_type === null || gpuTypesOf(partition).includes(values.gpu_type);
   return { ...values, partition: partition.name, gpu_type: hasType ? values.gpu_type : null };

@@ -15,6 +15,7 @@ function ranFor({ started_at: started, ended_at: ended }: Session): string | nul
   return started && ended ? duration(Date.parse(ended) - Date.parse(started)) : null;
 }
 
+/** The body of an ended session's card. */
 export function EndedBody({ session }: { session: Session }) {
   const ran = ranFor(session);
   return (

@@ -8,7 +8,7 @@ interface Props {
   texts?: string[];
 }
 
-/** A session's node and resources. */
+/** The node and the resources of a session or job. */
 export function Facts({ session, texts = resourceTexts(session.resources) }: Props) {
   return (
     <ul className={classes.facts}>

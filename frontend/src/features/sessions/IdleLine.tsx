@@ -10,8 +10,8 @@ import { StopButton } from './StopButton';
 import classes from './TimeShort.module.css';
 
 /**
- * A notice that the session has been idle for a long time, with the resources it holds. It ends
- * nothing; its owner stops the session, or keeps it and hides the notice.
+ * A notice that the session has been idle for a long time, with the resources it holds. The notice
+ * itself stops nothing: the owner stops the session, or keeps it and hides the notice.
  */
 export function IdleLine({ session }: { session: Session }) {
   const now = useNow();

@@ -15,7 +15,8 @@ import { Time } from '@/ui/Time';
 import classes from './Notebooks.module.css';
 import { notebookSearch } from './notebookLink';
 
-const FIRST = 6;
+/** Notebooks shown before "Show all". */
+const INITIALLY_SHOWN = 6;
 
 const notebooksQuery = (id: string) =>
   queryOptions({
@@ -88,7 +89,7 @@ function List({ items }: { items: Notebook[] }) {
   return (
     <>
       <ul className={classes.list} aria-label={t`Notebooks`}>
-        {(all ? items : items.slice(0, FIRST)).map((notebook) => (
+        {(all ? items : items.slice(0, INITIALLY_SHOWN)).map((notebook) => (
           <li key={notebook.path}>
             <span className={classes.about}>
               <span className={classes.path}>{notebook.path}</span>
@@ -111,7 +112,7 @@ function List({ items }: { items: Notebook[] }) {
           </li>
         ))}
       </ul>
-      {!all && count > FIRST && (
+      {!all && count > INITIALLY_SHOWN && (
         <Button size="compact-sm" variant="subtle" onClick={() => setAll(true)}>
           <Trans>Show all {count}</Trans>
         </Button>

@@ -10,12 +10,13 @@ interface Props extends Pick<ButtonProps, 'className'> {
 
 /** The link to a session's JupyterLab, once it has an address. */
 export function OpenLab({ session, ...buttonProps }: Props) {
-  if (!session.url) return null;
+  const url = labUrl(session);
+  if (url === null) return null;
   return (
     <Button
       {...buttonProps}
       component="a"
-      href={labUrl(session) ?? session.url}
+      href={url}
       target="_blank"
       rel="noopener"
       leftSection={<Icon name="open" />}

@@ -13,9 +13,10 @@ import { Time } from '@/ui/Time';
 import { useAction } from '@/ui/useAction';
 import { packagesQuery, removePackage, resetPackages, restorePackages } from './queries';
 import classes from './SessionPage.module.css';
-import type { Packages as Found, Package } from './types';
+import type { Package, Packages as PackageList } from './types';
 
-const FIRST = 12;
+/** Packages shown before "Show all". */
+const INITIALLY_SHOWN = 12;
 
 type PackagesSession = Pick<Session, 'environment' | 'environment_title'>;
 
@@ -50,7 +51,7 @@ export function Packages({ session }: { session: PackagesSession }) {
   );
 }
 
-function Installed({ packages, session }: { packages: Found; session: PackagesSession }) {
+function Installed({ packages, session }: { packages: PackageList; session: PackagesSession }) {
   const none = packages.items.length === 0;
   const environment = translateExact(session.environment_title);
   const { folder } = packages;
@@ -70,11 +71,11 @@ function Installed({ packages, session }: { packages: Found; session: PackagesSe
   );
 }
 
-function List({ packages, session }: { packages: Found; session: PackagesSession }) {
+function List({ packages, session }: { packages: PackageList; session: PackagesSession }) {
   const [all, setAll] = useState(false);
   const [removing, setRemoving] = useState<string | null>(null);
   const count = packages.items.length;
-  const visible: Package[] = all ? packages.items : packages.items.slice(0, FIRST);
+  const visible: Package[] = all ? packages.items : packages.items.slice(0, INITIALLY_SHOWN);
   return (
     <>
       <ul className={classes.packages} aria-label={t`Installed packages`}>
@@ -174,8 +175,8 @@ function RemoveAll({ session, count }: { session: PackagesSession; count: number
   );
 }
 
-/** The button that restores removed packages while they are in the trash. */
-function RestoreButton({ packages, session }: { packages: Found; session: PackagesSession }) {
+/** The button that restores removed packages from the trash while none are installed. */
+function RestoreButton({ packages, session }: { packages: PackageList; session: PackagesSession }) {
   const [busy, run] = useAction();
   const client = useQueryClient();
   const [newest] = packages.removed;
@@ -190,7 +191,7 @@ function RestoreButton({ packages, session }: { packages: Found; session: Packag
       </p>
     );
   }
-  const back = async (): Promise<void> => {
+  const restore = async (): Promise<void> => {
     const after = await restorePackages(session.environment, newest.id);
     client.setQueryData(packagesQuery(session.environment).queryKey, after);
   };
@@ -201,7 +202,7 @@ function RestoreButton({ packages, session }: { packages: Found; session: Packag
         size="compact-sm"
         loading={busy}
         leftSection={<Icon name="again" size={15} />}
-        onClick={() => void run(back)}
+        onClick={() => void run(restore)}
       >
         <Trans>Restore them</Trans>
       </Button>

@@ -14,6 +14,7 @@ interface Props {
   facts?: boolean;
 }
 
+/** A queued session's reason and expected start, on its card and its page. */
 export function QueuedBody({ session, facts = true }: Props) {
   const now = useNow();
   const waited = now - Date.parse(session.submitted_at);

@@ -1,7 +1,7 @@
 import { translate } from '@/i18n/translate';
 import classes from './SessionCard.module.css';
 
-/** The reason for an outcome, and the suggestion. */
+/** The reason for a state or outcome, and the suggestion. */
 export function Reason({ reason, suggestion }: { reason: string; suggestion: string | null }) {
   return (
     <div>

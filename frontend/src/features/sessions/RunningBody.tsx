@@ -25,6 +25,7 @@ function readyText({ totalMs, queueMs }: NonNullable<ReturnType<typeof startTime
   return t`Ready after ${all}, including ${queue} in Slurm's queue.`;
 }
 
+/** The body of a running or suspended session's card. */
 export function RunningBody({ session }: { session: Session }) {
   const started = startTimes(session);
   return (

@@ -9,7 +9,7 @@ import { removeSession } from './actions';
 import classes from './SessionCard.module.css';
 import { FITTING, TerminalItems } from './TerminalMenu';
 
-/** The menu of a session's card: what its state allows, beside the buttons. */
+/** The menu of a session's card: the actions that the session's state allows and that have no button. */
 export function SessionMenu({ session }: { session: Session }) {
   const [busy, run] = useAction();
   const { id, name, state, url } = session;

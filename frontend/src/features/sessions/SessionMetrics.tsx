@@ -4,7 +4,7 @@ import { CurveCharts } from '@/features/metrics/JobMetrics';
 import { sessionCurvesQuery, useCurves } from '@/features/metrics/queries';
 import classes from './SessionPage.module.css';
 
-/** The metrics that the session's notebooks have logged; nothing without any. */
+/** The metrics that the session's notebooks have logged, if there are any. */
 export function SessionMetrics({ session }: { session: Session }) {
   const { data } = useCurves(session, sessionCurvesQuery(session.id));
   if (data === undefined || data.curves.length === 0) return null;

@@ -102,7 +102,8 @@ function Detail({ session }: { session: Session }) {
   );
 }
 
-/** Return whether the session runs, and what belongs to a running one stays on the page. */
+/** Return whether the page shows the sections of a running session: also in the seconds in which
+ * JupyterHub, which has lost its server, recovers it. */
 function useKeepsRunning(session: Session): boolean {
   const [hasRun, setHasRun] = useState(false);
   if (session.state === 'running' && !hasRun) setHasRun(true);

@@ -25,7 +25,7 @@ export function SshSetup({ id }: { id: string }) {
   if (data.problem !== null) return <Notice tone="warning">{translateExact(data.problem)}</Notice>;
   return (
     <div className={classes.setup}>
-      <Once ssh={data} />
+      <ComputerSetup ssh={data} />
       <h3>
         <Trans>Connect to this session</Trans>
       </h3>
@@ -39,7 +39,8 @@ export function SshSetup({ id }: { id: string }) {
   );
 }
 
-function Once({ ssh }: { ssh: Ssh }) {
+/** The steps that are done once on each computer. */
+function ComputerSetup({ ssh }: { ssh: Ssh }) {
   return (
     <>
       <h3>
@@ -50,16 +51,16 @@ function Once({ ssh }: { ssh: Ssh }) {
           <Anchor href={PROGRAM_PATH} download>
             <Trans>Download the program that connects ssh to the portal</Trans>
           </Anchor>
-          <Explained>
+          <Note>
             <Trans>It needs Python 3.8 or later, and nothing else. In a terminal:</Trans>
-          </Explained>
+          </Note>
           <Command text={MOVE_PROGRAM} label={t`Copy the commands`} />
         </li>
         <li>
           <TokenButton />
-          <Explained>
+          <Note>
             <Trans>The token replaces a password. Revoke it to end its connections.</Trans>
-          </Explained>
+          </Note>
         </li>
         <li>
           <Trans>Add this to ~/.ssh/config. It applies to all of your sessions:</Trans>
@@ -70,7 +71,7 @@ function Once({ ssh }: { ssh: Ssh }) {
   );
 }
 
-function Explained({ children }: { children: ReactNode }) {
+function Note({ children }: { children: ReactNode }) {
   return <p className={classes.note}>{children}</p>;
 }
 

@@ -20,7 +20,7 @@ import { SessionCard } from './SessionCard';
 
 const AppOpening = lazyPart(async () => (await import('@/features/apps/AppOpening')).AppOpening);
 
-/** Open JupyterLab, with the session's first notebook, as soon as the session is ready. */
+/** Open JupyterLab, with the session's starter notebook if it has one, as soon as the session runs. */
 function useOpenWhenRunning(session: Session | undefined): void {
   const url = session?.state === 'running' ? labUrl(session) : null;
   useEffect(() => {
@@ -28,7 +28,7 @@ function useOpenWhenRunning(session: Session | undefined): void {
   }, [url]);
 }
 
-/** Start the session again that is being restarted, once it has ended. Returns whether it waits. */
+/** Start a session that is being restarted, once it has ended. Return whether it still has to end. */
 function useStartAgain(session: Session | undefined): boolean {
   const { restart } = useSearch({ from: '/signed-in/start-again/$name' });
   const navigate = useNavigate();

@@ -5,6 +5,7 @@ import classes from './SessionCard.module.css';
 import { StartSteps } from './StartSteps';
 import { StopButton } from './StopButton';
 
+/** The body of the card of a session that is being submitted or is starting. */
 export function StartingBody({ session }: { session: Session }) {
   return (
     <>

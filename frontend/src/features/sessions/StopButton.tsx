@@ -10,7 +10,7 @@ import { isRunningOrSuspended } from './labels';
 
 interface Props {
   session: Session;
-  /** a second, small button beside a hint, with a name of its own */
+  /** a second, small button beside a hint; its accessible name includes the session's */
   compact?: boolean;
 }
 

@@ -17,6 +17,7 @@ interface Props {
   owner?: string;
 }
 
+/** The question before a session is stopped, also by an administrator. */
 export function StopDialog(props: Props) {
   const { name, opened, busy, onStop, onRestart, onClose, pending, owner } = props;
   return (

@@ -4,6 +4,7 @@ import { translate } from '@/i18n/translate';
 import { Facts } from './Facts';
 import classes from './SessionCard.module.css';
 
+/** The state of a session that is stopping, on its card and its page. */
 export function StoppingBody({ session }: { session: Session }) {
   return (
     <>

@@ -14,15 +14,15 @@ import { endingSoon } from './timeShort';
 
 const NONE: readonly Session[] = [];
 
-/** A banner on every page about sessions that end soon, until it is dismissed. */
+/** A banner on every page about sessions that end soon, until the user hides it. */
 export function TimeShort() {
   const sessions = useLive((s) => s.sessions) ?? NONE;
-  const [putAway, setPutAway] = useState<ReadonlySet<string>>(new Set());
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const now = useNow();
   // The session's own page already shows it.
   const { id: currentId } = useParams({ strict: false }) as { id?: string };
   const ending = endingSoon(sessions, now).filter(
-    ({ session, key }) => !putAway.has(key) && session.id !== currentId,
+    ({ session, key }) => !hidden.has(key) && session.id !== currentId,
   );
   return (
     <div role="status" className={classes.list}>
@@ -47,7 +47,7 @@ export function TimeShort() {
                 size="compact-xs"
                 variant="subtle"
                 color="gray"
-                onClick={() => setPutAway(new Set([...putAway, key]))}
+                onClick={() => setHidden(new Set([...hidden, key]))}
               >
                 <Trans>Hide</Trans>
               </Button>

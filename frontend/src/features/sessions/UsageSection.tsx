@@ -28,13 +28,13 @@ const NOTHING: SessionUsage = {
   total: null,
 };
 
-/** Accounting takes this long after the end. */
+/** Accounting may take this long after the end. */
 const SETTLES_MS = 120_000;
 
-function pollInterval(session: Session, use: SessionUsage | undefined): number | false {
+function pollInterval(session: Session, usage: SessionUsage | undefined): number | false {
   if (session.state !== 'ended') return MEASURE_EVERY_MS;
   const since = session.ended_at ? Date.now() - Date.parse(session.ended_at) : SETTLES_MS;
-  return use?.total || since > SETTLES_MS ? false : MEASURE_EVERY_MS;
+  return usage?.total || since > SETTLES_MS ? false : MEASURE_EVERY_MS;
 }
 
 /** Current and past usage of the session, as far as it is measured. */
@@ -49,7 +49,7 @@ export function UsageSection({ session }: { session: Session }) {
       {error && data === undefined ? (
         <TryAgain error={errorMessage(error)} onRetry={() => void refetch()} />
       ) : (
-        <Figures session={session} use={data ?? NOTHING} loading={data === undefined} />
+        <Figures session={session} usage={data ?? NOTHING} loading={data === undefined} />
       )}
     </section>
   );
@@ -57,27 +57,27 @@ export function UsageSection({ session }: { session: Session }) {
 
 interface FiguresProps {
   session: Session;
-  use: SessionUsage;
+  usage: SessionUsage;
   loading: boolean;
 }
 
-function Figures({ session, use, loading }: FiguresProps) {
+function Figures({ session, usage, loading }: FiguresProps) {
   const now = useNow();
   const isRunning = session.state === 'running' || session.state === 'suspended';
   const { cpus, memory_gb } = session.resources;
-  const nodes = useMemo<NodeUsage[]>(() => [{ node: null, ...use }], [use]);
+  const nodes = useMemo<NodeUsage[]>(() => [{ node: null, ...usage }], [usage]);
   const charts = useMemo(
     () => usageCharts(nodes, { cpus, memory_gb }, isRunning),
     [nodes, cpus, memory_gb, isRunning],
   );
-  const note = loading ? t`Loading usage data…` : usageNote(use, session, now);
+  const note = loading ? t`Loading usage data…` : usageNote(usage, session, now);
   return (
     <>
-      {use.memory_killed_at && (
+      {usage.memory_killed_at && (
         <Notice tone="warning">
           <Trans>
             The session's memory ran out, and a program in it was killed{' '}
-            <Time at={use.memory_killed_at} />. A notebook's kernel that is killed starts again
+            <Time at={usage.memory_killed_at} />. A notebook's kernel that is killed starts again
             without its variables. Work on less data at once, or start a session with more memory.
           </Trans>
         </Notice>
@@ -89,21 +89,21 @@ function Figures({ session, use, loading }: FiguresProps) {
           {text}
         </p>
       ))}
-      {session.state === 'ended' && !loading && <Accounted session={session} use={use} />}
+      {session.state === 'ended' && !loading && <Accounted session={session} usage={usage} />}
     </>
   );
 }
 
 /** The totals from Slurm's accounting, after the end. */
-function Accounted({ session, use }: { session: Session; use: SessionUsage }) {
+function Accounted({ session, usage }: { session: Session; usage: SessionUsage }) {
   if (session.started_at === null) return null;
-  if (use.total === null)
+  if (usage.total === null)
     return <p className={classes.note}>{t`Slurm's accounting has no record of it yet.`}</p>;
   return (
     <>
       <h3 className={pageClasses.small}>{t`Totals from Slurm's accounting`}</h3>
       <dl className={pageClasses.figures}>
-        {totals(use.total, session.resources).map(([label, value]) => (
+        {totals(usage.total, session.resources).map(([label, value]) => (
           <div key={label}>
             <dt>{label}</dt>
             <dd>{value}</dd>

@@ -1,4 +1,4 @@
-/** A session owner's actions. Each resolves once the portal has accepted it. */
+/** Actions of a session's owner. Each promise resolves once the portal has accepted the request. */
 import { api, unwrap } from '@/api/client';
 import type { Session, SessionRequest } from '@/api/types';
 import { sendOnce } from '@/lib/idempotency';
@@ -14,7 +14,8 @@ async function sendSession(body: SessionRequest, key: string): Promise<Session> 
 /** Return whether a session has ended: then a repeated request starts another one. */
 export const isOver = ({ state }: Session): boolean => state === 'ended';
 
-/** `explicit` is the request without the fields that the portal completes: it identifies the request. */
+/** Start a session. `explicit` is the request without the fields that the portal completes; it identifies
+ * the request: a second attempt with the same one starts no second session. */
 export function startSession(body: SessionRequest, explicit: SessionRequest): Promise<Session> {
   return sendOnce(['session', explicit], () => body, sendSession, { isOver });
 }

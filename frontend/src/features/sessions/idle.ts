@@ -7,8 +7,8 @@ import { duration } from '@/lib/time';
 
 type Idle = Pick<Session, 'state' | 'idle_since' | 'resources'>;
 
-/** "Idle for 1 h: it holds 1 GPU and 4 CPUs that others could use."; null if not idle for a long
- * time, or its owner has chosen to keep it since (`keptAtMs`). */
+/** Return a sentence such as "Idle for 1 h: it holds 1 GPU and 4 CPUs that others could use."; null if
+ * the session has not been idle for a long time, or its owner has chosen to keep it since (`keptAtMs`). */
 export function idleText(
   session: Idle,
   nowMs: number,

@@ -30,16 +30,16 @@ export function stateLabel({ state, outcome }: Pick<Session, 'state' | 'outcome'
     : { label: STATES[state], tone: STATE_TONES[state] };
 }
 
-/** Return whether its work would be lost if it were stopped. */
+/** Return whether work in the session would be lost if it were stopped. */
 export const isRunningOrSuspended = ({ state }: Pick<Session, 'state'>): boolean =>
   state === 'running' || state === 'suspended';
 
-/** Return JupyterLab's address, with the session's first notebook if it has one; null while it does
- * not run. */
+/** Return JupyterLab's address, with the session's starter notebook if it has one; null while the session
+ * does not run. */
 export const labUrl = ({ url, opens }: Pick<Session, 'url' | 'opens'>): string | null =>
   url === null ? null : `${url}${opens ?? ''}`;
 
-/** Return whether it ended unintentionally: then the card also shows the end of its log. */
+/** Return whether the session ended unintentionally: then its card also shows the end of its log. */
 export function endedUnexpectedly(session: Pick<Session, 'state' | 'outcome'>): boolean {
   return session.state === 'ended' && stateLabel(session).tone === 'bad';
 }

@@ -3,7 +3,7 @@ import type { Notebook } from '@/api/types';
 
 const NOTEBOOK_TEMPLATE = 'notebook';
 
-/** Return the address of the form that runs a notebook. */
+/** Return the search parameters of the form that runs a notebook. */
 export function notebookSearch({ path, environment }: Pick<Notebook, 'path' | 'environment'>) {
   return {
     template: NOTEBOOK_TEMPLATE,

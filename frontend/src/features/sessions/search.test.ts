@@ -2,7 +2,7 @@ import { defaultParseSearch, defaultStringifySearch } from '@tanstack/react-rout
 import { expect, it } from 'vitest';
 import { readSessionSearch, readStartAgainSearch } from './search';
 
-it('reads the question that JupyterLab links to, and nothing else', () => {
+it('reads the dialog and the section that JupyterLab links to, and nothing else', () => {
   expect(readSessionSearch(defaultParseSearch('?stop=true'))).toEqual({ stop: true });
   for (const other of ['', '?stop=false', '?stop=1', '?stop="true"', '?start=true'])
     expect(readSessionSearch(defaultParseSearch(other))).toEqual({});

@@ -11,6 +11,7 @@ export interface Fact {
   value: string;
   /** whether the value is a time */
   time?: true;
+  /** whether the value is shown as code */
   code?: true;
 }
 

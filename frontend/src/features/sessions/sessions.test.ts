@@ -7,12 +7,11 @@ import { startTimes, timelineSteps } from './timeline';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 const at = (ms: number): string => new Date(T0 + ms).toISOString();
-type Started = Pick<Session, 'timeline' | 'submitted_at' | 'state' | 'ready_at'>;
+type Started = Pick<Session, 'timeline' | 'submitted_at' | 'ready_at'>;
 
 const started = (timeline: Session['timeline'], ready: string | null = null): Started => ({
   timeline,
   submitted_at: at(0),
-  state: 'starting',
   ready_at: ready,
 });
 
@@ -49,7 +48,7 @@ describe('startTimes', () => {
   });
 });
 
-describe('words', () => {
+describe('labels', () => {
   it('never calls a failure completed', () => {
     expect(stateLabel({ state: 'ended', outcome: 'failed' })).toEqual({
       label: 'Failed',

@@ -11,15 +11,15 @@ export interface TerminalPlace {
   href: string;
 }
 
-type Known = Pick<Environment, 'name' | 'title' | 'kernel' | 'available'>;
+type TerminalEnvironment = Pick<Environment, 'name' | 'title' | 'kernel' | 'available'>;
 
-/** Return the node itself, then the session's own environment, then the others that it offers. */
+/** Return the node itself, then the session's own environment, then the others that have a kernel. */
 export function terminalPlaces(
   url: string,
   session: Pick<Session, 'environment' | 'node'>,
-  environments: readonly Known[],
+  environments: readonly TerminalEnvironment[],
 ): TerminalPlace[] {
-  const own = ({ name }: Known): boolean => name === session.environment;
+  const own = ({ name }: TerminalEnvironment): boolean => name === session.environment;
   const offered = environments.filter((environment) => environment.kernel && environment.available);
   const ordered = [...offered.filter(own), ...offered.filter((environment) => !own(environment))];
   const link = (name: string): string => `${url}portal/terminal/${name}`;

@@ -20,15 +20,14 @@ const STEPS: readonly { step: Step; label: string }[] = [
 ];
 
 export function timelineSteps(
-  session: Pick<Session, 'timeline' | 'submitted_at' | 'state'>,
+  session: Pick<Session, 'timeline' | 'submitted_at'>,
   nowMs: number,
 ): TimelineStep[] {
   const times = new Map(session.timeline.map(({ step, at }) => [step, Date.parse(at)]));
-  const submitted = Date.parse(session.submitted_at);
-  let previous = submitted;
+  let previous = Date.parse(session.submitted_at);
   let current = true;
   return STEPS.map(({ step, label }, index) => {
-    const at = laterOrEqual(times, index);
+    const at = completionOf(times, index);
     if (at !== undefined) {
       const tookMs = Math.max(0, at - previous);
       previous = at;
@@ -42,7 +41,7 @@ export function timelineSteps(
 }
 
 /** Return when a step was done; a completed later step proves an unrecorded earlier one. */
-function laterOrEqual(times: ReadonlyMap<Step, number>, index: number): number | undefined {
+function completionOf(times: ReadonlyMap<Step, number>, index: number): number | undefined {
   for (const { step } of STEPS.slice(index)) {
     const at = times.get(step);
     if (at !== undefined) return at;

@@ -4,7 +4,5 @@ import type { components } from '@/api/schema';
 type Schemas = components['schemas'];
 
 export type SessionUsage = Schemas['SessionUseOut'];
-export type GpuUse = Schemas['GpuUse'];
-export type Total = Schemas['UsageOut'];
 export type Packages = Schemas['PackagesOut'];
 export type Package = Schemas['PackageOut'];

@@ -7,7 +7,7 @@ import { Term } from '@/features/glossary/Term';
 import { useMe } from '@/lib/useMe';
 import formClasses from '@/ui/FormPage.module.css';
 import { EnvironmentCard } from './EnvironmentCard';
-import { knownFirst, matchesSearch } from './environments';
+import { favoritesFirst, matchesSearch } from './environments';
 import { useFavorites } from './favorites';
 import { loadLastStart } from './lastStart';
 import classes from './StartPage.module.css';
@@ -31,7 +31,7 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
   const [text, setText] = useState('');
   const [showAll, setShowAll] = useState(false);
   const search = text.trim();
-  const ordered = knownFirst(environments, favorites, last);
+  const ordered = favoritesFirst(environments, favorites, last);
   const matches = ordered.filter((environment) => matchesSearch(environment, search));
   const shown =
     showAll || search !== ''

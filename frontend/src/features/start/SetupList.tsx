@@ -104,7 +104,8 @@ function RenameDialog({ setup, opened, onClose }: RenameProps) {
   );
 }
 
-const MAX_SETUP_NAME = 60;
+/** The portal's limit. */
+export const MAX_SETUP_NAME = 60;
 
 export function SetupNameField(props: { value: string; onChange: (name: string) => void }) {
   return (

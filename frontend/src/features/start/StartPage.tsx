@@ -19,12 +19,13 @@ import { StartSkeleton } from './StartSkeleton';
 
 const route = getRouteApi('/signed-in/start');
 
+/** The page where sessions start. A file that is dropped on it starts a job instead. */
 export function StartPage() {
   const environments = useQuery(environmentsQuery);
   const cluster = useLive((s) => s.cluster);
   const sessions = useLive((s) => s.sessions);
   const link = route.useSearch();
-  const [round, setRound] = useState(0);
+  const [startOvers, setStartOvers] = useState(0);
   const navigate = useNavigate();
   const drop = useDropArea(t`Drop to start a job with this file`, true, ({ files }) => {
     keepDropped([...files]);
@@ -59,12 +60,12 @@ export function StartPage() {
           </Trans>
         </Notice>
       ) : (
-        // A new link resets the form.
+        // A new link resets the form, and so does starting over.
         <StartForm
-          key={JSON.stringify([link, round])}
+          key={JSON.stringify([link, startOvers])}
           environments={environments.data}
           link={link}
-          onStartOver={() => setRound(round + 1)}
+          onStartOver={() => setStartOvers(startOvers + 1)}
           aside={<ClusterPanel />}
         />
       )}

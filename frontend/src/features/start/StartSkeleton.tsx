@@ -11,7 +11,7 @@ const GROUPS = [
   ['wide', 1],
 ] as const;
 
-/** A placeholder for the form that starts a session. `aside` is shown below that for the summary. */
+/** A placeholder for the form that starts a session. `aside` is shown below that of the summary. */
 export function StartSkeleton({ aside }: { aside: ReactNode }) {
   return (
     <div className={formClasses.columns}>

@@ -9,6 +9,7 @@ import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartOver } from '@/ui/RestoredForm';
 import { SaveSetup } from './SaveSetup';
+import { MAX_SETUP_NAME } from './SetupList';
 import { StartOutlook } from './StartOutlook';
 import classes from './StartPage.module.css';
 import { generalMessage } from './submitError';
@@ -102,4 +103,4 @@ const valuesText = (values: ResourceFormValues): string =>
 
 /** Return a name for a setup, as in "PyTorch, 1 v100 GPU". */
 const suggestedName = (title: string, { gpus, gpu_type }: ResourceFormValues): string =>
-  `${title}, ${gpuRequestText({ gpus, gpu_type })}`.slice(0, 60);
+  `${title}, ${gpuRequestText({ gpus, gpu_type })}`.slice(0, MAX_SETUP_NAME);

@@ -3,8 +3,8 @@ import type { Environment } from '@/api/types';
 import { inEnvironmentOrder } from '@/features/environments/queries';
 import {
   contentRows,
+  favoritesFirst,
   firstAvailable,
-  knownFirst,
   matchesSearch,
   unavailableEnvironmentText,
 } from './environments';
@@ -54,7 +54,7 @@ const pytorch: Environment = {
   starters: ['pytorch.ipynb'],
 };
 
-describe('knownFirst', () => {
+describe('favoritesFirst', () => {
   it('puts the last used environment after the favorites, and moves no unavailable one', () => {
     const all = [
       { name: 'a', available: true },
@@ -63,7 +63,7 @@ describe('knownFirst', () => {
       { name: 'd', available: true },
     ];
     const names = (favorites: string[], last: string | null) =>
-      knownFirst(all, favorites, last).map((e) => e.name);
+      favoritesFirst(all, favorites, last).map((e) => e.name);
     expect(names(['b', 'c', 'gone'], 'd')).toEqual(['b', 'd', 'a', 'c']);
     expect(names([], 'c')).toEqual(['a', 'b', 'c', 'd']);
     expect(names([], null)).toEqual(['a', 'b', 'c', 'd']);
@@ -79,7 +79,7 @@ describe('matchesSearch', () => {
 });
 
 describe('contentRows', () => {
-  it('lists its contentRows, without empty parts', () => {
+  it('describes an environment, without empty parts', () => {
     expect(contentRows(pytorch)).toContainEqual(['CUDA', '12.1, needs driver 525 or newer']);
     expect(contentRows(pytorch)).toContainEqual(['Packages', 'torch 2.13.0, numpy']);
     const onCpu = contentRows({ ...pytorch, cpu_build: true });

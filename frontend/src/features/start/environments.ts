@@ -5,7 +5,7 @@ import { joinWithCommas } from '@/i18n/lists';
 import { translateExact } from '@/i18n/translate';
 
 /** Return `all` with the available favorites first, then the one that was used last. */
-export function knownFirst<T extends Pick<Environment, 'name' | 'available'>>(
+export function favoritesFirst<T extends Pick<Environment, 'name' | 'available'>>(
   all: readonly T[],
   favorites: readonly string[],
   last: string | null,

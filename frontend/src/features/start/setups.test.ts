@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Setup, UsedSetup } from '@/api/types';
 import { gpuFigureText } from './gpuFigures';
-import { notSaved } from './setups';
+import { unsavedSetups } from './setups';
 
 const resources = {
   partition: 'gpu',
@@ -18,12 +18,12 @@ const resources = {
 const used = (environment: string, gpus: number) =>
   ({ environment, resources: { ...resources, gpus } }) as UsedSetup;
 
-describe('notSaved', () => {
+describe('unsavedSetups', () => {
   it('omits saved setups, with or without a number of nodes', () => {
     const saved = { environment: 'r', resources: { ...resources, nodes: null } } as Setup;
     const all = [used('r', 1), used('r', 2), used('pytorch', 1)];
-    expect(notSaved(all, [saved])).toEqual([used('r', 2), used('pytorch', 1)]);
-    expect(notSaved(all, [])).toEqual(all);
+    expect(unsavedSetups(all, [saved])).toEqual([used('r', 2), used('pytorch', 1)]);
+    expect(unsavedSetups(all, [])).toEqual(all);
   });
 });
 

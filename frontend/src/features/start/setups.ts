@@ -2,7 +2,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { ResourceRequest, Session, SessionRequest, Setup, UsedSetup } from '@/api/types';
-import { PER_NODE_FIELDS } from '@/features/resources/resourceErrors';
+import { SESSION_FIELDS } from '@/features/resources/resourceErrors';
 import { isOver } from '@/features/sessions/actions';
 import { sendOnce } from '@/lib/idempotency';
 import { queryClient } from '@/lib/queries';
@@ -58,10 +58,10 @@ export async function startSetup(id: string): Promise<Session> {
 }
 
 const sameResources = (a: ResourceRequest, b: ResourceRequest): boolean =>
-  PER_NODE_FIELDS.every((key) => (a[key] ?? null) === (b[key] ?? null));
+  SESSION_FIELDS.every((key) => (a[key] ?? null) === (b[key] ?? null));
 
 /** Return the used setups that are not saved. */
-export function notSaved(used: readonly UsedSetup[], saved: readonly Setup[]): UsedSetup[] {
+export function unsavedSetups(used: readonly UsedSetup[], saved: readonly Setup[]): UsedSetup[] {
   return used.filter(
     ({ environment, resources }) =>
       !saved.some(

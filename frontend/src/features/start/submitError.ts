@@ -1,11 +1,11 @@
 /** The portal's error after the form was submitted. Pure. */
 import { ApiError, errorMessage, fieldMessage } from '@/api/problem';
-import { PER_NODE_FIELDS } from '@/features/resources/resourceErrors';
+import { SESSION_FIELDS } from '@/features/resources/resourceErrors';
 
 /** Return the message beside the button; null if the form's fields show all errors. */
 export function generalMessage(error: unknown): string | null {
   if (error === null) return null;
-  const shown = [...PER_NODE_FIELDS, 'name', 'starter'].filter(
+  const shown = [...SESSION_FIELDS, 'name', 'starter'].filter(
     (f) => fieldMessage(error, f) !== undefined,
   );
   const allShown =

@@ -59,7 +59,7 @@ const isResourceSources = isLike<ResourceSources>({
   typed: isExplicitResources,
 });
 
-/** Return the values of the form's resource fields. */
+/** Return the resources that have a field in the form, without empty ones. */
 const formResourcesOf = ({
   account: _,
   qos: __,

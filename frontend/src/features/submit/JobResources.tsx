@@ -21,6 +21,7 @@ interface Props {
   onChange: (values: JobResourceFormValues) => void;
 }
 
+/** The resources of a job, with the expected waits for other choices. */
 export function JobResources({ cluster, purpose, values, fieldErrors, onChange }: Props) {
   return (
     <fieldset className={formClasses.group}>

@@ -30,8 +30,8 @@ const MAX_LINE_LENGTH = 60;
 
 function label({ title, unit, nullable }: Field): string {
   const name = translateExact(title);
-  const hasUnit = unit === null || title.toLowerCase().includes(unit.toLowerCase());
-  const withUnit = hasUnit ? name : t`${name} (${{ unit: UNITS[unit] ?? unit }})`;
+  const needsNoUnit = unit === null || title.toLowerCase().includes(unit.toLowerCase());
+  const withUnit = needsNoUnit ? name : t`${name} (${{ unit: UNITS[unit] ?? unit }})`;
   return nullable ? t`${withUnit}, optional` : withUnit;
 }
 

@@ -7,7 +7,7 @@ import type { Submitting } from './useSubmit';
 import type { ParametersState } from './useTemplateForm';
 
 interface Props {
-  typed: ParametersState;
+  parametersState: ParametersState;
   fieldErrors: Record<string, string>;
   /** the number of array tasks; null if the job is no array */
   tasks: number | null;
@@ -15,10 +15,10 @@ interface Props {
 }
 
 /** The fields of a template's parameters, and the resulting number of tasks. */
-export function ParameterFields({ typed, fieldErrors, tasks, submitting }: Props) {
-  const { fields, values, isTouched } = typed;
+export function ParameterFields({ parametersState, fieldErrors, tasks, submitting }: Props) {
+  const { fields, values, isTouched } = parametersState;
   const { submitErrors, tried, change } = submitting;
-  const type = change(typed.type);
+  const setValue = change(parametersState.setValue);
   if (fields.length === 0) return null;
   return (
     <fieldset className={formClasses.group}>
@@ -35,7 +35,7 @@ export function ParameterFields({ typed, fieldErrors, tasks, submitting }: Props
               submitErrors.parameters[field.name] ??
               (tried || isTouched(field.name) ? fieldErrors[field.name] : undefined)
             }
-            onChange={(value) => type({ name: field.name, value })}
+            onChange={(value) => setValue({ name: field.name, value })}
           />
         ))}
       </div>

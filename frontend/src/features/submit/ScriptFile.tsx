@@ -29,6 +29,7 @@ interface Props {
 /** An area for a file that starts the form: dropped, or chosen with the button. */
 export function ScriptFile({ onScript, children }: Props) {
   const { begin, sending, error } = useScriptFile(onScript);
+  // the file that was dropped on another page and opened this one
   const first = useRef(begin);
   useEffect(() => void first.current(takeDropped()), []);
   const drop = useDropArea(

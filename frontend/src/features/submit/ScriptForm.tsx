@@ -34,9 +34,9 @@ export function ScriptForm({ onStartOver, ...input }: Props) {
       noValidate
     >
       <RestoredNotice draft={draft} onStartOver={onStartOver} />
-      {form.report && (
+      {form.lastImport && (
         <Suspense>
-          <ImportReport options={form.report.options} />
+          <ImportReport options={form.lastImport.options} />
         </Suspense>
       )}
       <ScriptFields form={form} />
@@ -77,31 +77,31 @@ export function ScriptForm({ onStartOver, ...input }: Props) {
 
 /** The script and its environment. */
 function ScriptFields({ form }: { form: ReturnType<typeof useScriptForm> }) {
-  const { available, chosen, setChosen, script, setScript, empty, submitting } = form;
+  const { choices, environment, setEnvironment, script, setScript, scriptError, submitting } = form;
   const { submitErrors, tried, change } = submitting;
   return (
     <div className={classes.scriptFields}>
-      {script !== form.report?.script && (
+      {script !== form.lastImport?.script && (
         <ImportLines script={script} onImport={change(form.fill)} />
       )}
       <CodeEditor
-        key={form.imports}
+        key={form.importCount}
         label={t`Script`}
         description={t`Starts with #!; otherwise bash runs it. Set the resources below; #SBATCH lines for them are rejected.`}
         value={script}
         onChange={change(setScript)}
-        error={submitErrors.others.script ?? (tried ? empty : undefined)}
+        error={submitErrors.others.script ?? (tried ? scriptError : undefined)}
       />
       <NativeSelect
         label={t`Environment`}
         description={t`The whole script runs in it.`}
         maw={420}
-        value={chosen}
-        onChange={(event) => change(setChosen)(event.currentTarget.value)}
+        value={environment}
+        onChange={(event) => change(setEnvironment)(event.currentTarget.value)}
         error={submitErrors.others.environment}
         data={[
           { value: '', label: t`None: only the node's own software` },
-          ...available.map(({ name, title }) => ({ value: name, label: translateExact(title) })),
+          ...choices.map(({ name, title }) => ({ value: name, label: translateExact(title) })),
         ]}
       />
     </div>

@@ -22,7 +22,8 @@ const RESTORE_LABELS: Record<ComparedWith, string> = {
   script: t`Restore my values`,
 };
 
-/** The usage of earlier runs, and a button that applies suggested resources or restores the others. */
+/** The usage of earlier runs, and a button that applies the suggested resources or restores the values
+ * without them. */
 export function SizingNotice({ sizing, resources, source, onChange }: SizingProps) {
   const { suggested } = resources;
   const texts = hintTexts(sizing, suggested.fields, source);

@@ -64,7 +64,7 @@ export function SubmitPage() {
   const chosen = template ?? job?.template ?? undefined;
   if (chosen !== undefined)
     return (
-      <TemplateSource
+      <LoadedTemplateForm
         key={JSON.stringify([chosen, job?.id, link])}
         name={chosen}
         cluster={cluster}
@@ -72,7 +72,7 @@ export function SubmitPage() {
         link={link}
       />
     );
-  if (job) return <ScriptSource key={job.id} cluster={cluster} earlierJob={job} {...NO_FILE} />;
+  if (job) return <LoadedScriptForm key={job.id} cluster={cluster} earlierJob={job} {...NO_FILE} />;
   const start = async (script: ScriptImport): Promise<void> => {
     // The new entry of the history comes first, because the form's draft belongs to it.
     await navigate({ to: '/jobs/new', search: { own: true, imported: true } });
@@ -83,7 +83,7 @@ export function SubmitPage() {
     <ScriptFile onScript={start}>
       {(button) =>
         own ? (
-          <ScriptSource
+          <LoadedScriptForm
             key={file?.count ?? 0}
             cluster={cluster}
             earlierJob={undefined}
@@ -190,7 +190,8 @@ interface FormProps {
   earlierJob: JobDetail | undefined;
 }
 
-function TemplateSource({
+/** The form of a template, once the template and the environments are loaded. */
+function LoadedTemplateForm({
   name,
   cluster,
   earlierJob,
@@ -199,7 +200,7 @@ function TemplateSource({
   const template = useQuery(templateQuery(name));
   const { data, error } = template;
   const environments = useQuery(environmentsQuery);
-  const [round, setRound] = useState(0);
+  const [startOvers, setStartOvers] = useState(0);
   const failure = (data ? null : error) ?? (environments.data ? null : environments.error);
   if (failure)
     return (
@@ -227,8 +228,8 @@ function TemplateSource({
       {data.starter && !earlierJob && <Starter template={data.name} file={data.starter} />}
       <Suspense fallback={<FormSkeleton groups={GROUPS.form} />}>
         <TemplateForm
-          key={round}
-          onStartOver={() => setRound(round + 1)}
+          key={startOvers}
+          onStartOver={() => setStartOvers(startOvers + 1)}
           template={data}
           environments={environments.data}
           cluster={cluster}
@@ -256,23 +257,24 @@ function Starter({ template, file }: { template: string; file: string }) {
   );
 }
 
-interface ScriptSourceProps extends FormProps {
+interface LoadedScriptFormProps extends FormProps {
   importedScript: ScriptImport | null;
   startedFromFile: boolean;
   fileButton?: ReactNode;
 }
 
-function ScriptSource({
+/** The form of a custom script, once the environments and the default resources are loaded. */
+function LoadedScriptForm({
   cluster,
   earlierJob,
   importedScript,
   startedFromFile,
   fileButton,
-}: ScriptSourceProps) {
+}: LoadedScriptFormProps) {
   const environments = useQuery(environmentsQuery);
   const { data, error } = environments;
   const defaults = useQuery(resolvedResourcesQuery({}, [{}]));
-  const [round, setRound] = useState(0);
+  const [startOvers, setStartOvers] = useState(0);
   const failure = (data ? null : error) ?? (defaults.data ? null : defaults.error);
   if (failure)
     return (
@@ -296,14 +298,14 @@ function ScriptSource({
       {fileButton}
       <Suspense fallback={<FormSkeleton groups={GROUPS.form} />}>
         <ScriptForm
-          key={round}
+          key={startOvers}
           environments={data}
           cluster={cluster}
           defaults={first}
           earlierJob={earlierJob}
           importedScript={importedScript}
           startedFromFile={startedFromFile}
-          onStartOver={() => setRound(round + 1)}
+          onStartOver={() => setStartOvers(startOvers + 1)}
         />
       </Suspense>
     </WithPanel>
@@ -317,6 +319,7 @@ interface WithPanelProps {
   children: ReactNode;
 }
 
+/** The page of a form: its title, and the form beside the cluster panel. */
 function WithPanel({ title, about, back, children }: WithPanelProps) {
   return (
     <>

@@ -23,7 +23,7 @@ interface Props extends TemplateFormInput {
 export function TemplateForm({ onStartOver, ...input }: Props) {
   const { template, cluster, earlierJob, link } = input;
   const form = useTemplateForm(input);
-  const { draft, typed, choice, resources, submitting } = form;
+  const { draft, parametersState, environmentChoice, resources, submitting } = form;
   const { submitErrors, change } = submitting;
   const tasks = form.rendering.answer?.tasks ?? null;
   return (
@@ -37,18 +37,18 @@ export function TemplateForm({ onStartOver, ...input }: Props) {
       <Notices
         template={template}
         byLink={link.parameters !== undefined}
-        missing={choice.missing}
+        missing={environmentChoice.missing}
       />
-      {choice.choices.length > 0 && (
+      {environmentChoice.choices.length > 0 && (
         <EnvironmentSelect
-          choices={choice.choices}
-          chosen={choice.chosen}
+          choices={environmentChoice.choices}
+          chosen={environmentChoice.chosen}
           error={submitErrors.others.environment}
-          onChoose={change(choice.choose)}
+          onChoose={change(environmentChoice.choose)}
         />
       )}
       <ParameterFields
-        typed={typed}
+        parametersState={parametersState}
         fieldErrors={submitting.errorsToShow(form.fieldErrors, form.rendering.isCurrent)}
         tasks={tasks}
         submitting={submitting}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   areTyped,
-  emptyFields,
+  emptyFieldErrors,
   type Field,
   fieldsOf,
   firstValues,
@@ -125,6 +125,11 @@ describe('values', () => {
     expect(toParameters(fields, values)).not.toHaveProperty('gone');
   });
 
+  it('take no property of all objects for a given parameter', () => {
+    const schema = { properties: { constructor: { type: 'string', default: 'a' } } };
+    expect(firstValues(fieldsOf(schema))).toEqual({ constructor: 'a' });
+  });
+
   it('omit required fields that are empty', () => {
     const values = { ...firstValues(fields), epochs: '', notebook: '' };
     const parameters = toParameters(fields, values);
@@ -143,14 +148,14 @@ describe('values', () => {
   });
 });
 
-describe('emptyFields', () => {
+describe('emptyFieldErrors', () => {
   it('has required fields that are empty, and no other errors', () => {
     const required = { notebook: 'This field is required.' };
-    expect(emptyFields(fields, firstValues(fields))).toEqual(required);
+    expect(emptyFieldErrors(fields, firstValues(fields))).toEqual(required);
     const invalid = { epochs: '101', rates: '', script: '', notebook: 'a.py' };
-    expect(emptyFields(fields, { ...firstValues(fields), ...invalid })).toEqual({});
+    expect(emptyFieldErrors(fields, { ...firstValues(fields), ...invalid })).toEqual({});
     const empty = { epochs: '', rate: ' ', precision: '' };
-    expect(Object.keys(emptyFields(fields, { ...firstValues(fields), ...empty }))).toEqual([
+    expect(Object.keys(emptyFieldErrors(fields, { ...firstValues(fields), ...empty }))).toEqual([
       'epochs',
       'rate',
       'precision',

@@ -28,8 +28,8 @@ export interface Field {
   unit: string | null;
   /** may be left empty */
   nullable: boolean;
-  /** the default; undefined if the field must be filled in */
-  preset: unknown;
+  /** undefined if the field must be filled in */
+  defaultValue: unknown;
   rule: Rule;
 }
 
@@ -87,7 +87,7 @@ function fieldOf(name: string, schema: Json): Field {
     widget,
     unit: text(schema['x-unit']),
     nullable: typesOf(schema).includes('null') || choices.includes(null),
-    preset: schema.default,
+    defaultValue: schema.default,
     rule: ruleOf(widget === 'list' ? asJson(schema.items) : schema),
   };
 }
@@ -116,7 +116,7 @@ export function firstValues(fields: readonly Field[], given: Parameters = {}): V
   return Object.fromEntries(
     fields.map((field) => [
       field.name,
-      toTyped(field, field.name in given ? given[field.name] : field.preset),
+      toTyped(field, Object.hasOwn(given, field.name) ? given[field.name] : field.defaultValue),
     ]),
   );
 }
@@ -136,7 +136,7 @@ export const areTyped =
 
 const isNumeric = (kind: Kind): boolean => kind === 'number' || kind === 'integer';
 
-/** Split a list's text into elements: one per line; numbers also by commas or spaces. */
+/** Split a list's text into elements: one per line; numbers also by spaces, commas or semicolons. */
 function elementsOf(field: Field, value: string): string[] {
   const parts = isNumeric(field.rule.kind) ? value.split(/[\s,;]+/) : value.split('\n');
   return parts.map((line) => line.replace(/\r$/, '')).filter((line) => line.trim() !== '');
@@ -182,11 +182,11 @@ function isEmpty(field: Field, value: TypedValue): boolean {
   if (field.widget === 'choice') return value === '';
   const bare = field.widget === 'text' ? value : value.trim();
   if (bare !== '' || field.nullable) return false;
-  return isNumeric(field.rule.kind) || field.preset === undefined;
+  return isNumeric(field.rule.kind) || field.defaultValue === undefined;
 }
 
 /** Return an error for each required field that is empty; the portal validates the others. */
-export function emptyFields(fields: readonly Field[], values: Values): Record<string, string> {
+export function emptyFieldErrors(fields: readonly Field[], values: Values): Record<string, string> {
   const empty = fields.filter((field) => isEmpty(field, values[field.name] ?? ''));
   return Object.fromEntries(empty.map(({ name }) => [name, t`This field is required.`]));
 }

@@ -5,7 +5,7 @@ import type { JobRequest, Sizing } from '@/api/types';
 
 type Resources = NonNullable<JobRequest['resources']>;
 
-interface Rendering {
+interface RenderRequest {
   parameters: Record<string, unknown>;
   /** only for templates with several environments */
   environment?: string;
@@ -20,7 +20,7 @@ export interface Rendered {
   error: ApiError | null;
 }
 
-async function render(name: string, body: Rendering): Promise<Rendered> {
+async function render(name: string, body: RenderRequest): Promise<Rendered> {
   const params = { path: { name } };
   try {
     const { script, array } = await unwrap(
@@ -35,7 +35,7 @@ async function render(name: string, body: Rendering): Promise<Rendered> {
   }
 }
 
-export const renderQuery = (name: string, values: Rendering) =>
+export const renderQuery = (name: string, values: RenderRequest) =>
   queryOptions({
     queryKey: ['render', name, values],
     queryFn: () => render(name, values),
@@ -43,7 +43,8 @@ export const renderQuery = (name: string, values: Rendering) =>
     placeholderData: keepPreviousData,
   });
 
-/** The source of past usage: a job's, a template's or a script's earlier runs. */
+/** The source of past usage: the earlier runs of a job, a template, or custom scripts, which are
+ * identified by their jobs' name (`script`). */
 export type SizedBy =
   | { job: string }
   | { template: string; environment: string | null }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '@/api/problem';
-import type { Cluster, ResolvedResources, Template } from '@/api/types';
+import type { Cluster, ResolvedResources } from '@/api/types';
 import { assignErrors, toJobResources, toJobValues } from './request';
-import { findTemplates } from './templates';
 
 const cluster = {
   partitions: [{ name: 'all', default: true }],
@@ -58,27 +57,5 @@ describe('assignErrors', () => {
     );
     expect(assignErrors(error(), [], []).general).toBe('Some of this is wrong.');
     expect(assignErrors(new TypeError('x'), [], []).general).not.toBeNull();
-  });
-});
-
-describe('findTemplates', () => {
-  const template = (name: string, tags: string[], available = true) =>
-    ({ name, title: name, description: '', framework: 'PyTorch', tags, available }) as Template;
-  const all = [
-    template('bench', ['benchmark']),
-    template('gone', ['example'], false),
-    template('train', ['training']),
-    template('first', ['example', 'training']),
-    template('notebook', []),
-  ];
-  const names = (text: string) => findTemplates(all, text).map((t) => t.name);
-
-  it('begins with examples and ends with unavailable templates', () => {
-    expect(names('')).toEqual(['first', 'train', 'notebook', 'bench', 'gone']);
-  });
-
-  it('needs every word', () => {
-    expect(names('pytorch TRAIN')).toEqual(['first', 'train']);
-    expect(names('nothing')).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
-/** Files of the user's computer that start a form: scripts and notebooks. Pure but for reading. */
+/** Files on the user's computer that start a form: scripts and notebooks. Pure, except that files are
+ * read. */
 import { t } from '@lingui/core/macro';
 import { ApiError } from '@/api/problem';
 import { sizeText } from '@/lib/sizes';
@@ -39,7 +40,7 @@ const fail = (message: string): never => {
 };
 
 /**
- * Read a chosen file, if it starts a form. Throws ApiError with the reason if it doesn't.
+ * Read a chosen file that can start a form. Throws ApiError with the reason if it can't.
  * A Python file with #SBATCH lines is a batch script, as sbatch accepts it.
  */
 export async function readStartFile(file: File): Promise<StartFile> {

@@ -45,7 +45,8 @@ export function suggestedFields(
 export const hasSuggestions = ({ node }: JobResourceFormValues, fields: SizedFields): boolean =>
   SIZED.every((field) => !(field in fields) || node[field] === fields[field]);
 
-/** Return whether GPUs or nodes differ from those of the earlier runs: usage may then, too. */
+/** Return whether the number of GPUs or nodes differs from `base`. Earlier runs of a job or a template had
+ * those of `base`, so their usage then says less about this job. */
 export const hasOtherShape = (
   values: JobResourceFormValues,
   base: JobResourceFormValues,

@@ -48,7 +48,7 @@ export interface SuggestedResources {
   fields: SizedFields;
   /** whether the form has the suggested values */
   applied: boolean;
-  /** whether its GPUs or nodes differ from those of the earlier runs */
+  /** whether its GPUs or nodes differ from the initial ones */
   otherShape: boolean;
   apply: () => void;
   /** restores the values without suggestions */
@@ -77,10 +77,10 @@ export function useJobResources(input: JobResourcesInput): JobResourcesState {
   const { purpose, defaults, earlier, cluster, sizing, applySizing = false, draft } = input;
   const base = earlier ?? NONE;
   const completion = useQuery(resolvedResourcesQuery(purpose, withSuggestions(base, sizing)));
-  const [completedBase, suggested] = completion.data?.items ?? [];
+  const [completedBase, completedSuggestions] = completion.data?.items ?? [];
   const baseResources = completedBase?.resources ?? earlier ?? defaults;
   const before = toJobValues(baseResources, base, cluster);
-  const fields = suggestedFields(sizing, before, suggested);
+  const fields = suggestedFields(sizing, before, completedSuggestions);
   // Until a field is changed, the form follows suggestions, which may arrive after it is shown.
   const [changed, setChanged] = useDraftField<ExplicitResources | null>(
     draft,
@@ -102,7 +102,7 @@ export function useJobResources(input: JobResourcesInput): JobResourcesState {
     values,
     set: (next) =>
       setChanged({ ...typed, ...changesOf(flattenValues(values), flattenValues(next)) }),
-    fill: (fields) => setChanged({ ...typed, ...fields }),
+    fill: (changes) => setChanged({ ...typed, ...changes }),
     fieldErrors: { ...fieldErrors, ...empty },
     isCurrent,
     possible: Object.keys(empty).length === 0 && !isInvalid,

@@ -48,15 +48,15 @@ function useScriptSizing(job: string | undefined, name: string, environment: str
 /** Keep the state of the form of a script's job, and submit it. */
 export function useScriptForm(input: ScriptFormInput) {
   const { environments, cluster, defaults, earlierJob, importedScript, startedFromFile } = input;
-  const available = environments.filter((e) => e.available || e.name === earlierJob?.environment);
+  const choices = environments.filter((e) => e.available || e.name === earlierJob?.environment);
   const draft = useFormDraft('script', {
     perHistoryEntry: earlierJob !== undefined || startedFromFile,
   });
-  const [chosen, setChosen] = useDraftField(
+  const [environment, setEnvironment] = useDraftField(
     draft,
     'environment',
     () => earlierJob?.environment ?? '',
-    (value): value is string => value === '' || available.some((e) => e.name === value),
+    (value): value is string => value === '' || choices.some((e) => e.name === value),
   );
   const [script, setScript] = useDraftField(
     draft,
@@ -65,8 +65,8 @@ export function useScriptForm(input: ScriptFormInput) {
     isText,
   );
   const [optionalValues, setOptionalValues] = useOptionalFields(draft, earlierJob);
-  const { data: sizing } = useScriptSizing(earlierJob?.id, optionalValues.name, chosen);
-  const purpose = chosen === '' ? {} : { environment: chosen };
+  const { data: sizing } = useScriptSizing(earlierJob?.id, optionalValues.name, environment);
+  const purpose = environment === '' ? {} : { environment };
   const resources = useJobResources({
     purpose,
     defaults,
@@ -75,24 +75,24 @@ export function useScriptForm(input: ScriptFormInput) {
     sizing,
     draft,
   });
-  const [report, setReport] = useState<ScriptImport | null>(null);
-  const [imports, setImports] = useState(0);
+  const [lastImport, setLastImport] = useState<ScriptImport | null>(null);
+  const [importCount, setImportCount] = useState(0);
   const fill = (next: ScriptImport): void => {
     setScript(next.script);
     resources.fill(next.resources);
     if (next.name !== null) setOptionalValues({ ...optionalValues, name: next.name });
-    setReport(next);
-    setImports((before) => before + 1);
+    setLastImport(next);
+    setImportCount((before) => before + 1);
   };
   // Once: what the user has changed since then is in the draft.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the form is mounted for each file
   useEffect(() => {
     if (importedScript && Object.keys(draft.stored).length === 0) fill(importedScript);
   }, []);
-  const empty = checkScript(script, earlierJob !== undefined);
+  const scriptError = checkScript(script, earlierJob !== undefined);
   const submitting = useSubmit({
     request:
-      resources.possible && !empty
+      resources.possible && !scriptError
         ? {
             script,
             parameters: {},
@@ -109,20 +109,22 @@ export function useScriptForm(input: ScriptFormInput) {
   });
   return {
     draft,
-    available,
-    chosen,
-    setChosen,
+    /** the environments to choose from; an empty name stands for none */
+    choices,
+    environment,
+    setEnvironment,
     purpose,
     script,
     setScript,
-    empty,
+    /** why the script can't be submitted */
+    scriptError,
     optionalValues,
     setOptionalValues,
     sizing,
     resources,
-    report,
-    /** the number of imports: the editor shows each text that did not come from it */
-    imports,
+    lastImport,
+    /** the number of imports: the editor's key, because it ignores later changes of its value */
+    importCount,
     fill,
     submitting,
   };

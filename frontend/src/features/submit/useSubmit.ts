@@ -13,7 +13,9 @@ interface SubmitForm {
   request: JobRequest | null;
   /** its resources, without fields that the portal has filled in */
   explicit: ResourceRequest;
+  /** the names of the template's parameters */
   parameters: readonly string[];
+  /** the names of the form's fields besides parameters and resources */
   fields: readonly string[];
   draft: FormDraft;
   /** asks the portal again after an error */
@@ -26,7 +28,8 @@ export interface Submitting {
   /** whether the user has tried to submit: errors of empty fields are shown from then on */
   tried: boolean;
   submitErrors: SubmitErrors;
-  /** these errors, unless the portal's own are newer; `isCurrent`: they are about the submitted values */
+  /** returns these errors; none if they are older than those of a refused submission, which are shown
+   * instead. `isCurrent`: whether they are about the present values */
   errorsToShow: (errors: Messages, isCurrent: boolean) => Messages;
   submit: (event: FormEvent) => void;
   /** wraps a setter so that it also clears the last errors */

@@ -7,7 +7,7 @@ import { type FormDraft, useDraftField, useFormDraft } from '@/lib/useFormDraft'
 import { choicesOf, firstChoice } from './environments';
 import {
   areTyped,
-  emptyFields,
+  emptyFieldErrors,
   type Field,
   fieldsOf,
   firstValues,
@@ -41,7 +41,7 @@ export interface ParametersState {
   parameters: Parameters;
   /** whether the user has changed this field: its errors are shown from then on */
   isTouched: (name: string) => boolean;
-  type: (typed: { name: string; value: TypedValue }) => void;
+  setValue: (typed: { name: string; value: TypedValue }) => void;
 }
 
 function useParameters(
@@ -67,7 +67,7 @@ function useParameters(
     values,
     parameters: toParameters(fields, values),
     isTouched: (name) => touched.includes(name),
-    type: ({ name, value }) => {
+    setValue: ({ name, value }) => {
       setTouched((before) => [...new Set([...before, name])]);
       setValues((before) => ({ ...before, [name]: value }));
     },
@@ -80,19 +80,20 @@ function useRendering(
   { fields, values, parameters }: ParametersState,
   others: { environment?: string; resources: ResourceRequest },
 ) {
-  const rendering = useAnswer({ parameters, ...others }, (values) =>
-    renderQuery(template.name, values),
+  const rendering = useAnswer({ parameters, ...others }, (request) =>
+    renderQuery(template.name, request),
   );
   const { answer, isCurrent } = rendering;
   const names = fields.map((field) => field.name);
   const parameterErrors = answer?.error ? assignErrors(answer.error, names, []).parameters : {};
-  const empty = emptyFields(fields, values);
+  const empty = emptyFieldErrors(fields, values);
   const isInvalid = isCurrent && Object.keys(parameterErrors).length > 0;
   return {
     rendering,
     /** messages by field */
     fieldErrors: { ...parameterErrors, ...empty },
-    valid: Object.keys(empty).length === 0 && !isInvalid,
+    /** no field is empty, and the portal has not refused exactly these values */
+    parametersPossible: Object.keys(empty).length === 0 && !isInvalid,
   };
 }
 
@@ -127,9 +128,9 @@ export function useTemplateForm(input: TemplateFormInput) {
   const draft = useFormDraft(`template ${template.name}`, {
     perHistoryEntry: isFilledByAddress,
   });
-  const typed = useParameters(input, draft);
-  const choice = useEnvironment(input, draft);
-  const { requested } = choice;
+  const parametersState = useParameters(input, draft);
+  const environmentChoice = useEnvironment(input, draft);
+  const { requested } = environmentChoice;
   const [optionalValues, setOptionalValues] = useOptionalFields(draft, earlierJob);
   const { data: sizing } = useQuery(
     sizingQuery(
@@ -148,15 +149,15 @@ export function useTemplateForm(input: TemplateFormInput) {
     applySizing: earlierJob === undefined,
     draft,
   });
-  const { rendering, fieldErrors, valid } = useRendering(template, typed, {
+  const { rendering, fieldErrors, parametersPossible } = useRendering(template, parametersState, {
     ...requested,
     resources: resources.requested,
   });
-  const possible = valid && resources.possible && template.available;
+  const possible = parametersPossible && resources.possible && template.available;
   const allErrors = { ...fieldErrors, ...resources.fieldErrors };
   const request = {
     template: template.name,
-    parameters: typed.parameters,
+    parameters: parametersState.parameters,
     ...requested,
     resources: resources.requested,
     ...toOptionalRequest(optionalValues),
@@ -164,7 +165,7 @@ export function useTemplateForm(input: TemplateFormInput) {
   const submitting = useSubmit({
     request: possible ? request : null,
     explicit: resources.explicit,
-    parameters: typed.fields.map((field) => field.name),
+    parameters: parametersState.fields.map((field) => field.name),
     fields: ['name', 'logdir', 'environment'],
     draft,
     askAgain: resources.askAgain,
@@ -172,10 +173,10 @@ export function useTemplateForm(input: TemplateFormInput) {
   return {
     draft,
     purpose,
-    typed,
+    parametersState,
     fieldErrors,
     rendering,
-    choice,
+    environmentChoice,
     optionalValues,
     setOptionalValues,
     sizing,
