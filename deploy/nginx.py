@@ -128,7 +128,7 @@ def render(inputs: NginxInputs) -> dict[str, str]:
         job_number=names.JOB_NUMBER.pattern,
         hidden_headers=HIDDEN_HEADERS,
         ssh_key=grant.KEY_HEADER,
-        ssh_grant=grant.HEADER,
+        ssh_grant=grant.GRANT_HEADER,
         ssh_host_key=grant.HOST_KEY_HEADER,
         ssh_connections=SSH_CONNECTIONS,
     )

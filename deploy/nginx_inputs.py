@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from portal.config.listen import CONNECTIONS_PER_ADDRESS
 from portal.config.origins import ANY_USER, LABEL, ContentHosts, ContentOrigins
 from portal.config.settings import Settings
-from portal.services.sessions.gate import host_port, portal_address
+from portal.services.sessions.gate import host_port
 
 _LISTEN = re.compile(r"^(?P<host>\[[0-9a-f:]+\]|[0-9A-Za-z_.-]+):(?P<port>[0-9]{1,5})$")
 
@@ -155,7 +155,7 @@ def from_settings(
         public=public,
         cluster=cluster,
         scheme=urlsplit(settings.public_url).scheme,
-        portal=portal_address(settings),
+        portal=settings.address,
         hub=_to_upstream(settings.hub_url),
         cookie=settings.cookie_name,
         assets=settings.pages_dir,

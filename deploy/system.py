@@ -27,7 +27,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from deploy import nginx, nginx_inputs, nginx_program, sudoers
 from portal.cli.proposal import to_toml
 from portal.config.settings import Settings
-from portal.services.sessions.gate import host_port, portal_address
+from portal.services.sessions.gate import host_port
 from spawner.launcher.installed import FILES_PROGRAM, files_program, launcher_program
 
 DEPLOY_DIR = Path(__file__).resolve().parent
@@ -268,7 +268,7 @@ def hub_values(installation: Installation) -> dict[str, str | list[str]]:
         "public_url": settings.public_url,
         "hub_bind_url": settings.hub_url,
         "node_url": settings.node_url,
-        "portal_url": f"http://{portal_address(settings)}",
+        "portal_url": f"http://{settings.address}",
         "hub_token_file": str(settings.hub_token_file),
         "internal_secret_file": str(settings.internal_secret_file),
         "cookie_secret_file": str(installation.hub_dir / "cookie_secret"),

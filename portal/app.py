@@ -265,7 +265,9 @@ async def run_work(app: FastAPI) -> AsyncIterator[None]:
     metrics: Metrics = app.state.metrics
     election: LeaderElection = app.state.leader
     async with AsyncExitStack() as stack:
-        opened = await stack.enter_async_context(open_context(settings, metrics, election.name))
+        opened = await stack.enter_async_context(
+            open_context(settings, metrics, election.connection_name)
+        )
         context = replace(
             opened,
             block_unless_leader=election.block_unless_leader,

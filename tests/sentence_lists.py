@@ -149,6 +149,7 @@ NOT_DISPLAYED = frozenset(
         "not permitted",
         "old mail",
         "only a running job can start a step",
+        "only a submitted job has steps",
         "password change: {0}",
         "permission denied",
         "portal-disabled shell={0} locked={1}",

@@ -38,6 +38,7 @@ PARTS = frozenset(
         "were cancelled",
         "your limit",
         "your group's limit",
+        "your or your group's limit",
         "job is",
         "jobs are",
         "may have",
@@ -234,6 +235,7 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
     "This would exceed {0} on {1}.": (
         "This would exceed your limit on {0}.",
         "This would exceed your group's limit on {0}.",
+        "This would exceed your or your group's limit on {0}.",
         "This would exceed the total limit of this QOS on {0}.",
     ),
     "It reached its time limit{0} and was stopped.": (

@@ -21,7 +21,7 @@ from deploy.apptainer_sources import for_suites, read_sources
 from deploy.images.definition import Definition, PipStep, local_paths
 from deploy.images.host_settings import apt_settings, host_pip_settings
 from deploy.images.programs import BuildError, Programs
-from spawner.containers.image_packages import LISTING, beside, parse_listing
+from spawner.containers.image_packages import LISTING, package_list_path, parse_listing
 from spawner.containers.runtimes import SYSTEM_PATH
 
 _STARTED = time.monotonic()
@@ -59,7 +59,7 @@ class Build:
         final = self.out / self.definition.file_name
         with _locked(self.out / f".{self.definition.name}.lock", self.log_progress):
             if final.exists():
-                if not beside(final).exists():  # built by an older version
+                if not package_list_path(final).exists():  # built by an older version
                     self._list_packages(final, final)
                 self.log_progress("already exists")
             else:
@@ -205,9 +205,9 @@ class Build:
         options = ["--no-privs", "--no-mount", "home,cwd", "--pwd", "/"]
         argv = ["apptainer", "-q", "exec", *options, str(image), "/bin/sh", "-c", LISTING]
         listed = self.programs.output(argv, self.log, self._make_environment(), self.out)
-        fresh = beside(final).with_suffix(".new")
+        fresh = package_list_path(final).with_suffix(".new")
         fresh.write_text(json.dumps(parse_listing(listed), indent=0), encoding="utf-8")
-        fresh.replace(beside(final))
+        fresh.replace(package_list_path(final))
 
     def _run(self, argv: Sequence[str], settings: Mapping[str, str] | None = None) -> None:
         self.programs.run(

@@ -55,7 +55,7 @@ class EventOut(BaseModel):
     `actor` need not be a user: it can be the name of a failed login, `portal` for the portal's own
     actions, or `cli:…` for its command line. `title` is the action as text; `detail` has further
     data, depending on the action. `token` names the access token that was used; `request_id` is the
-    response's X-Request-Id, which is also in the log.
+    response's X-Request-Id, which is also in the portal's log.
     """
 
     id: int
@@ -86,7 +86,7 @@ class Actions(BaseModel):
 
 Words = Annotated[str, Query(max_length=200)]
 Text = Annotated[str | None, Query(max_length=200)]
-FILTER_REQUIRED = (
+INVALID_TIME = (
     "Enter a date such as 2026-01-31, or a time with a time zone such as 2026-01-31T08:00:00Z."
 )
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -98,7 +98,7 @@ def _parse_day_or_time(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     try:
         return read(f"{value}T00:00:00Z" if is_day else value)
     except ValidationError as error:
-        raise ValueError(FILTER_REQUIRED) from error
+        raise ValueError(INVALID_TIME) from error
 
 
 Time = Annotated[DateTime, WrapValidator(_parse_day_or_time)]
@@ -175,7 +175,7 @@ async def _stream_while_allowed(
 ) -> AsyncIterator[bytes]:
     """Yield the pieces for as long as the caller may read them.
 
-    A cut-off file ends without the end of its transfer, so that it is not mistaken for a complete
+    A file that is cut off ends with a broken connection, so that it is not mistaken for a complete
     one.
     """
     checked = time.monotonic()

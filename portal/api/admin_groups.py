@@ -38,7 +38,7 @@ class GroupRow(BaseModel):
 
 
 class Groups(BaseModel):
-    """A page of groups. `incomplete`: the directory withholds the rest."""
+    """A page of groups. `incomplete`: why the directory withholds the rest; null if it does not."""
 
     items: list[GroupRow]
     next_cursor: str | None
@@ -89,7 +89,7 @@ async def list_groups(
     cursor: Annotated[str | None, Query(max_length=2000)] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
 ) -> Groups:
-    """Return groups whose name or description contain every word of `query`."""
+    """Return groups whose name or description contains every word of `query`."""
     result = await groups.page(context, query, cursor, limit)
     return Groups(
         items=[row_out(context, group) for group in result.groups],
@@ -103,6 +103,7 @@ async def list_groups(
 async def create_group(
     body: GroupIn, _admin: RecentPasswordAdmin, context: ContextDep, by: ByDep
 ) -> Group:
+    """Create a group with these users as its members."""
     members = frozenset(body.members)
     new = NewGroup(body.name, body.gid, body.description or None, members)
     group = await groups.create(context, new, by)

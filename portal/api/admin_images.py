@@ -28,8 +28,9 @@ class ImportImageIn(BaseModel):
 class ImportOut(BaseModel):
     """An image import.
 
-    `percent` is of the phase, null if unknown; `bytes_done` is the number of bytes fetched, and the
-    total is known once all have arrived. `size_bytes` and `sha256` are of the file.
+    `stopping`: it runs, and its end was requested. `percent` is of the phase, null if unknown;
+    `bytes_done` is the number of bytes fetched, and the total is known once all have arrived.
+    `size_bytes` and `sha256` are of the file.
     """
 
     id: str
@@ -99,7 +100,7 @@ async def import_image(
 async def list_imports(
     _reader: Reader, context: ContextDep, cursor: str | None = None
 ) -> Page[ImportOut]:
-    """Return running and ended imports, newest first."""
+    """Return queued, running and ended imports, newest first."""
     rows = await image_imports.list_imports(context, cursor)
     shown = rows[: image_imports.PAGE]
     last = shown[-1] if len(rows) > len(shown) else None

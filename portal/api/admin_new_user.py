@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portal.api.limit_schemas import CountedOut, counted_out
+from portal.api.limit_schemas import EffectiveValueOut, effective_value_out
 from portal.services.limits import all_limits, user_accounts
 from portal.services.users import readiness
 from portal.web.dependencies import ContextDep, Reader
@@ -25,7 +25,7 @@ class NewUserDefaults(BaseModel):
     slurm_account: str | None
     home_template: str
     makes_home: bool
-    limits: dict[str, CountedOut]
+    limits: dict[str, EffectiveValueOut]
 
 
 @router.get("/new-user")
@@ -35,7 +35,7 @@ async def get_new_user_defaults(_reader: Reader, context: ContextDep) -> NewUser
     group = settings.default_login_group
     async with context.db.session() as db:
         limits = await all_limits.load_all(db)
-    counted = limits.merge("", {group} if group else set())
+    effective = limits.merge("", {group} if group else set())
     return NewUserDefaults(
         login_groups=list(readiness.list_login_groups(settings)),
         login_group=group,
@@ -43,5 +43,5 @@ async def get_new_user_defaults(_reader: Reader, context: ContextDep) -> NewUser
         slurm_account=settings.default_slurm_account,
         home_template=settings.ldap_home_template,
         makes_home=bool(settings.home_command),
-        limits={name: counted_out(limit) for name, limit in counted.items()},
+        limits={name: effective_value_out(limit) for name, limit in effective.items()},
     )

@@ -20,8 +20,8 @@ class StatusItem(BaseModel):
     """The status of one part.
 
     `name` identifies one server of the directory, and is empty for other parts. `answered_at` is
-    the last successful answer since the portal started, `checked_at` the last check, `latency_ms`
-    the duration of that successful answer. `message` describes the state, `suggestion` the remedy.
+    the last successful answer since the portal started, `latency_ms` how long it took, and
+    `checked_at` the last check. `message` describes the state, `suggestion` the remedy.
     """
 
     part: Component

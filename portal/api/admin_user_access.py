@@ -84,8 +84,8 @@ async def delete_user(
     context: ContextDep,
     by: ByDep,
 ) -> UserOut:
-    """Disable a user and, once all their sessions and jobs have ended, process their files and
-    delete them from the directory.
+    """Disable a user and, once all their sessions and jobs have ended, keep, archive or delete
+    their home directory and delete them from the directory.
 
     Their audit events are kept.
     """
@@ -93,8 +93,8 @@ async def delete_user(
         message = f"Type the username, {username}, to confirm."
         raise invalid_input([FieldError("confirm", message)])
     files = None if body.files == "keep" else HomeTask(body.files)
-    leaving = DeletionOptions(files, body.jobs)
-    await offboarding.delete(context, username, leaving, by)
+    options = DeletionOptions(files, body.jobs)
+    await offboarding.delete(context, username, options, by)
     return await show(context, username)
 
 

@@ -54,8 +54,8 @@ Number = Annotated[int, Field(strict=True, ge=0, le=2**32)]
 class UserPageOut(BaseModel):
     """A page of users.
 
-    `incomplete`: the directory withholds the rest. `directory_problem`: the directory could not be
-    read, and these are the users in the portal's database.
+    `incomplete`: why the directory withholds the rest; null if it does not. `directory_problem`:
+    why the directory could not be read; then these are the users in the portal's database.
     """
 
     items: list[UserRow]
@@ -241,10 +241,10 @@ async def list_users(
     cursor: Annotated[str | None, Query(max_length=2000)] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
 ) -> UserPageOut:
-    """Return users whose username, name or mail contain every word of `query`."""
+    """Return users whose username, name or e-mail address contains every word of `query`."""
     result = await listing.page(context, query, state, cursor, limit)
     return UserPageOut(
-        items=[row_out(context, seen) for seen in result.users],
+        items=[row_out(context, user) for user in result.users],
         next_cursor=result.cursor,
         incomplete=result.incomplete,
         directory_problem=result.problem,
@@ -252,7 +252,7 @@ async def list_users(
     )
 
 
-# --- from a file; before the routes of one user, because a user may have such a name -------------
+# --- from a file; before the routes of one user, which would take `imports` for a username -------
 
 
 @router.post("/import", status_code=202)

@@ -15,7 +15,8 @@ class CatalogAppOut(BaseModel):
     """An app that this site declares.
 
     `input` is what starting it needs, `extensions` the endings of names that it accepts; empty: any
-    file. `environments` are those whose sessions offer it, if they were started since.
+    file. `environments` are those whose sessions offer it; a session that was started before the
+    app was declared does not.
     """
 
     name: str

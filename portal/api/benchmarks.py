@@ -19,7 +19,9 @@ Better = Literal["higher", "lower"]
 
 
 class BenchmarkFigure(BaseModel):
-    """A figure: its `labels`, the column it came from, and its unit."""
+    """A figure of a run. `labels` identify its row in the job's output, `measure` is the column;
+    `better`: whether a higher or a lower value is better.
+    """
 
     labels: dict[str, Label]
     measure: str
@@ -78,7 +80,7 @@ class ClusterFigures(BaseModel):
 
 class GpuTypeFigures(BaseModel):
     """The performance of one GPU of this type: for each benchmark and precision, the largest
-    problem among those that most users have measured.
+    problem size among those that most users have measured.
     """
 
     gpu_type: str

@@ -82,7 +82,8 @@ class ClusterOut(ResourceTotals):
 
     `nodes` is their number, `nodes_out` that of the nodes that accept no jobs, and `states` that of
     the nodes in each condition. `gpu_memory_gb` is of one GPU, by type, as far as the settings name
-    it.
+    it. `notice` is the site's sentence for the portal's pages, `presets` its named choices of
+    resources.
     """
 
     name: str

@@ -39,7 +39,7 @@ class ClusterHistory(BaseModel):
         description="Load average of the nodes as Slurm reports it, as a number of CPUs, at most "
         "the CPUs of each node. Null where Slurm does not report it."
     )
-    pending_jobs: Values = Field(description="Pending jobs of all users; array tasks count each.")
+    pending_jobs: Values = Field(description="Pending jobs of all users; each array task counts.")
     median_wait_s: Values = Field(
         description="Median wait in the queue, in seconds, of the portal's sessions and jobs that "
         "started in the step. Null if none did."

@@ -50,7 +50,9 @@ class NodeMap(BaseModel):
 
 
 class MapQuery(NodeFilterIn):
-    """A filter, or without one the `version` of the map that the caller has."""
+    """A filter. Without one, `since` is the `version` of the map that the caller has: only the
+    changes since then are returned.
+    """
 
     since: Annotated[str, Field(max_length=64)] | None = None
 

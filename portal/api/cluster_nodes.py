@@ -1,5 +1,5 @@
 """Routes of the cluster's nodes: a page of those that match a filter, one node, and the GPUs of all
-together, each with the caller's part of it.
+together. Each shows the caller's own part.
 
 From the watcher's last data; sends no request to Slurm. Other users' names are for administrators
 and viewers, addresses for the roles that the settings name.
@@ -35,7 +35,7 @@ from portal.services.cluster.node_rows import (
 )
 from portal.services.cluster.node_table import TableAddresses
 from portal.services.cluster.snapshot import ClusterSnapshot, build_snapshot
-from portal.services.jobs.external_jobs import row_id, to_printable_name
+from portal.services.jobs.external_jobs import derive_row_id, to_printable_name
 from portal.web.dependencies import ContextDep, CurrentIdentity, CurrentUser, Identity
 from portal.web.pages import Page
 from spawner.slurm.model import JobInfo, NodeInfo
@@ -86,9 +86,10 @@ class NodeAddresses(BaseModel):
 
 
 class ClusterNode(BaseModel):
-    """A node. `state` is Slurm's, `condition` ours; `reason` is why it is out of service, since
-    `since`.
+    """A node. `state` is Slurm's, `condition` the portal's summary of it, and `takes_work` whether
+    the node accepts jobs. `reason` is why it is out of service, since `since`.
 
+    `mine` are the caller's jobs on it, `jobs` is the number of all jobs.
     `users` is for administrators and viewers, `addresses` for the roles in the settings; otherwise
     null.
     """
@@ -184,8 +185,8 @@ class Viewer:
     """The caller, and what they may see."""
 
     username: str
-    users: bool
-    addresses: bool
+    sees_users: bool
+    sees_addresses: bool
 
 
 @router.get("/nodes")
@@ -206,8 +207,8 @@ def cluster_nodes(
         at=view.at,
         stale_since=context.watcher.stale_since,
         matching=len(found),
-        sees_users=viewer.users,
-        sees_addresses=viewer.addresses,
+        sees_users=viewer.sees_users,
+        sees_addresses=viewer.sees_addresses,
     )
 
 
@@ -260,15 +261,18 @@ def find_rows(
         row
         for row in view.rows()
         if matches(
-            row, wanted, viewer.username, _to_more_text(context, row, viewer) if searches else ""
+            row,
+            wanted,
+            viewer.username,
+            _to_restricted_text(context, row, viewer) if searches else "",
         )
     ]
 
 
-def _to_more_text(context: AppContext, row: NodeRow, viewer: Viewer) -> str:
-    """Return what the search matches only for some callers: users and addresses."""
-    texts = [job.user for job in row.jobs] if viewer.users else []
-    if viewer.addresses:
+def _to_restricted_text(context: AppContext, row: NodeRow, viewer: Viewer) -> str:
+    """Return the text that only some callers may search: users and addresses."""
+    texts = [job.user for job in row.jobs] if viewer.sees_users else []
+    if viewer.sees_addresses:
         texts += filter(None, _find_addresses(context, row.node).model_dump().values())
     return "\n".join(texts).lower()
 
@@ -287,15 +291,17 @@ def to_viewer(who: Identity, settings: Settings) -> Viewer:
     role = who.user.role if with_all else Role.USER
     return Viewer(
         username=who.user.username,
-        users=role in {Role.ADMIN, Role.VIEWER},
-        addresses=role in settings.node_addresses_for,
+        sees_users=role in {Role.ADMIN, Role.VIEWER},
+        sees_addresses=role in settings.node_addresses_for,
     )
 
 
 def my_job(context: AppContext, info: JobInfo) -> MyJob:
-    """Return one of the caller's jobs; for an array task, the array's page."""
+    """Return one of the caller's jobs; an array task has the `id` of its array."""
     return MyJob(
-        id=info.uuid or row_id(context, info), job_id=info.job_id, name=to_printable_name(info.name)
+        id=info.uuid or derive_row_id(context, info),
+        job_id=info.job_id,
+        name=to_printable_name(info.name),
     )
 
 
@@ -316,8 +322,8 @@ def _to_node(context: AppContext, row: NodeRow, viewer: Viewer) -> ClusterNode:
         gpus=[NodeGpus(**asdict(gpus)) for gpus in row.gpus],
         mine=[my_job(context, job) for job in row.jobs if job.user == viewer.username],
         jobs=len(row.jobs),
-        users=_list_users(node, row.jobs) if viewer.users else None,
-        addresses=_find_addresses(context, node) if viewer.addresses else None,
+        users=_list_users(node, row.jobs) if viewer.sees_users else None,
+        addresses=_find_addresses(context, node) if viewer.sees_addresses else None,
     )
 
 

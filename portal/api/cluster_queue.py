@@ -30,7 +30,7 @@ class MyWaiting(MyJob):
     """A pending job of the caller.
 
     `place` is its approximate position in the queue, 1 is the next; null: it is not in the queue,
-    because of `reason`. `tasks` of an array count as one job.
+    because of `reason`. An array has one place; `tasks` is the number of its pending tasks.
     """
 
     place: int | None
@@ -118,10 +118,10 @@ def cluster_reservations(
     """Return current and future reservations and maintenance."""
     reservations = context.watcher.reservations
     accounts = {account for account, _, _ in context.accounting.list_for_user(user.username)}
-    sees_all = to_viewer(who, context.settings).users
+    sees_all = to_viewer(who, context.settings).sees_users
     shown = list_reservations(reservations or (), utcnow(), user.username, accounts, sees_all)
     cluster = context.watcher.cluster
-    every = {node.name for node in cluster.nodes} if cluster else set()
+    every = {node.name for node in cluster.nodes} if cluster else None
     return Reservations(
         known=reservations is not None,
         stale_since=context.watcher.reservations_stale_since,
@@ -161,7 +161,8 @@ def _to_waiting(context: AppContext, waiting: WaitingJob) -> MyWaiting:
     )
 
 
-def _to_reservation(reservation: VisibleReservation, every: set[str]) -> Reservation:
+def _to_reservation(reservation: VisibleReservation, every: set[str] | None) -> Reservation:
+    """Convert a reservation; `every` are the cluster's nodes, None while they are unknown."""
     return Reservation(
         start=reservation.start,
         end=reservation.end,
@@ -170,5 +171,5 @@ def _to_reservation(reservation: VisibleReservation, every: set[str]) -> Reserva
         name=reservation.name,
         kept_for=None if reservation.kept_for is None else list(reservation.kept_for),
         nodes=list(reservation.nodes),
-        all_nodes=every <= set(reservation.nodes),
+        all_nodes=every is not None and every <= set(reservation.nodes),
     )

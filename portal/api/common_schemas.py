@@ -12,7 +12,7 @@ from portal.web.fields import Line
 Name = Annotated[Line, Field(max_length=64, pattern=r"^[A-Za-z0-9_.+@-]*$")]
 """A name in Slurm.
 
-Commas, colons and the like are excluded because they would end the option's value.
+Commas, colons and the like are excluded because they would end the value of sbatch's option.
 """
 Memory = Annotated[float, Field(strict=True, gt=0, le=65536, allow_inf_nan=False)]
 MAX_MINUTES = 525_600

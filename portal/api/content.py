@@ -1,4 +1,5 @@
-"""Routes by which a browser logs in at a content host: through the portal, with a single-use code.
+"""Routes by which a browser logs in at a content host (web/content_host.py): through the portal,
+with a single-use code.
 
 content host, unknown browser ─► /content/open at the portal, which reads its own cookie (or asks
 for a login) ─► /content/enter at the content host, which takes the code ─► the original page
@@ -25,7 +26,7 @@ from portal.web.content_host import (
     RETURN_PATH,
     content_host,
     read_cookie,
-    redirect_to_login,
+    redirect_for_code,
     redirect_to_origin,
     set_cookie,
     to_login,
@@ -36,9 +37,9 @@ from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
 
-Hash = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
-Next = Annotated[str, Query(alias="next", max_length=3100)]
-Short = Annotated[str, Query(max_length=300)]
+StateHash = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
+ReturnPath = Annotated[str, Query(alias="next", max_length=3100)]
+ShortText = Annotated[str, Query(max_length=300)]
 NOT_YOURS = (
     "Only the user who started a session can open it. Check that you are logged in as that user."
 )
@@ -59,10 +60,10 @@ def _require_origins(request: Request, settings: Settings, *, at_content: bool) 
 
 @router.get(OPEN, dependencies=[Anyone])
 async def open_content(
-    request: Request, context: ContextDep, host: Short, state: Hash, back: Next
+    request: Request, context: ContextDep, host: ShortText, state: StateHash, back: ReturnPath
 ) -> Response:
-    """Redirect from the portal to a content host with a code for the session of the portal's
-    cookie.
+    """Redirect from the portal to a content host, with a code for the web session that the
+    portal's cookie identifies.
     """
     database, settings = context.db, context.settings
     origins = _require_origins(request, settings, at_content=False)
@@ -97,8 +98,10 @@ def _parse_tensorboard_id(path: str) -> str:
 
 
 @router.get(ENTER, dependencies=[Anyone])
-async def enter(request: Request, context: ContextDep, code: Short, back: Next = "/") -> Response:
-    """Exchange a code that this browser was sent for to a cookie of this content host."""
+async def enter(
+    request: Request, context: ContextDep, code: ShortText, back: ReturnPath = "/"
+) -> Response:
+    """Exchange a code for a cookie of this content host, in the browser that was sent for it."""
     settings = context.settings
     _require_origins(request, settings, at_content=True)
     token, host = read_cookie(request, settings)
@@ -121,13 +124,15 @@ async def enter(request: Request, context: ContextDep, code: Short, back: Next =
 
 
 @router.get(BEGIN, dependencies=[Anyone])
-async def begin_content(request: Request, settings: SettingsDep, back: Next = "/") -> Response:
+async def begin_content(
+    request: Request, settings: SettingsDep, back: ReturnPath = "/"
+) -> Response:
     """Start the login at a content host, where the hub sends an unknown browser."""
     _require_origins(request, settings, at_content=True)
     host = content_host(request, settings)
     if host is None or not RETURN_PATH.fullmatch(back):
         raise errors.NotFound
-    return redirect_to_login(request, settings, host, back)
+    return redirect_for_code(request, settings, host, back)
 
 
 @router.api_route("/hub/{path:path}", methods=METHODS, dependencies=[Anyone])

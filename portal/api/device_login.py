@@ -1,7 +1,7 @@
 """Routes of the login of programs on a user's device: RFC 8628's flow, with JSON bodies.
 
 The device starts a login and polls for its token, without a login of its own; the codes are its
-credentials. The user confirms in the browser, as for creating a token.
+credentials. The user confirms in the browser, with the password, as for creating a token.
 """
 
 from datetime import datetime

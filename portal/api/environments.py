@@ -11,7 +11,7 @@ from portal.services.catalog.available import check_environment
 from portal.services.sessions import starters
 from portal.web.dependencies import ContextDep, CurrentUser
 from spawner.catalog.environment import Environment, Gpu
-from spawner.containers.image_packages import is_cpu_build, normal
+from spawner.containers.image_packages import is_cpu_build, normalize_name
 from spawner.containers.runtimes import Kind
 
 router = APIRouter(tags=["environments"])
@@ -71,12 +71,12 @@ def environment_out(context: AppContext, environment: Environment) -> Environmen
         gpu=environment.gpu,
         cuda=environment.cuda,
         min_driver=environment.min_driver,
-        kernel=environment.kernel,
+        kernel=environment.has_kernel,
         packages=list(environment.packages),
         versions={
-            name: versions[normal(name)]
+            name: versions[normalize_name(name)]
             for name in environment.packages
-            if normal(name) in versions
+            if normalize_name(name) in versions
         },
         cpu_build=is_cpu_build(versions),
         available=available,

@@ -23,7 +23,7 @@ from spawner.launcher.file_names import from_text, readable
 
 log = structlog.get_logger(__name__)
 
-STILL_EVERY_S = 5.0
+RECHECK_S = 5.0
 CONFINED = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -31,12 +31,16 @@ CONFINED = {
     "Cache-Control": "private, no-cache",
 }
 OCTETS = "application/octet-stream"
+BINARY_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
+}
+"""The `responses` of a route that sends a file, for the API's description."""
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 _UNSAFE = re.compile(r"[^ !#-$&-\[\]-~]")
 
 
 def disposition(name: str) -> str:
-    """Return Content-Disposition (RFC 6266) for a name in its form for pages."""
+    """Return Content-Disposition (RFC 6266) for a name as the API shows it."""
     text = readable(from_text(name))
     return f"attachment; filename=\"{_UNSAFE.sub('_', text)}\"; filename*=UTF-8''{quote(text, '')}"
 
@@ -52,7 +56,9 @@ class ByteRange:
 
     @property
     def headers(self) -> dict[str, str]:
-        headers = {"Accept-Ranges": "bytes", "Content-Length": str(self.length)}
+        headers = {"Accept-Ranges": "bytes"}
+        if self.status != 304:  # it would have to be the file's (RFC 9110, 8.6)
+            headers["Content-Length"] = str(self.length)
         if self.status == 206:
             last = self.offset + self.length - 1
             headers["Content-Range"] = f"bytes {self.offset}-{last}/{self.size}"
@@ -139,7 +145,7 @@ class Streamed(Response):
             await proxy.run_until(
                 proxy.send_stream(send, self.status_code, self.raw_headers, self._pieces),
                 proxy.wait_for_disconnect(receive),
-                proxy.wait_until_forbidden(self._still_open, STILL_EVERY_S),
+                proxy.wait_until_forbidden(self._still_open, RECHECK_S),
             )
         except SpawnerError as error:
             log.info("a download ended early", cause=error.message[:300])
@@ -154,7 +160,9 @@ def attachment(
     still_open: proxy.Allowed,
     name: str,
 ) -> Streamed:
-    """Return a download of unknown length; `first` was read before, so that errors are answered."""
+    """Return a download of unknown length. `first` was read before the response began, so that an
+    error at the start could still become an error response.
+    """
     headers = {**CONFINED, "Content-Type": OCTETS, "Content-Disposition": disposition(name)}
     return Streamed(_prepend(first, rest), resources, still_open, status_code=200, headers=headers)
 

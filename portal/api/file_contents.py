@@ -5,12 +5,13 @@ Nothing is sent as HTML or as another type that a browser executes: see file_ans
 
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.file_answer import (
+    BINARY_RESPONSES,
     CONFINED,
     OCTETS,
     Streamed,
@@ -23,14 +24,12 @@ from portal.api.file_schemas import EntryOut, Path, RootName, entry_out
 from portal.api.files import PathQuery, Root, folder_of
 from portal.services.files import listing
 from portal.services.files.roots import FileLocation, check_path, converting_errors
+from portal.streaming.proxy import Allowed
 from portal.web.dependencies import ContextDep, CurrentIdentity, FilesUser, still_open
 from spawner.launcher.file_names import from_text
 from spawner.launcher.file_pool import archive_pieces, file_pieces
 
 router = APIRouter(tags=["files"])
-ANY_BYTES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
-}
 
 
 class TableOut(BaseModel):
@@ -148,7 +147,7 @@ async def save_file_text(body: TextIn, user: FilesUser, context: ContextDep) -> 
     return entry_out(saved, folder_of(body.path))
 
 
-@router.get("/files/image", responses=ANY_BYTES)
+@router.get("/files/image", responses=BINARY_RESPONSES)
 async def file_image(
     request: Request,
     user: FilesUser,
@@ -162,12 +161,12 @@ async def file_image(
     Only PNG, JPEG, GIF and WebP, recognized by the first bytes.
     """
     location = await context.files.resolve(user.username, root, path)
-    kind = await listing.image_type(context.files, user.username, location)
+    media_type = await listing.image_type(context.files, user.username, location)
     allowed = partial(still_open, context, who)
-    return await _stream_file(request, context, user.username, location, kind, allowed)
+    return await _stream_file(request, context, user.username, location, media_type, allowed)
 
 
-@router.get("/files/download", responses=ANY_BYTES)
+@router.get("/files/download", responses=BINARY_RESPONSES)
 async def download_file(
     request: Request,
     user: FilesUser,
@@ -187,8 +186,8 @@ async def _stream_file(
     context: ContextDep,
     username: str,
     location: FileLocation,
-    kind: str,
-    allowed: Any,
+    media_type: str,
+    allowed: Allowed,
 ) -> Streamed:
     async with AsyncExitStack() as stack:
         channel = await stack.enter_async_context(context.files.stream(username, location.root))
@@ -199,7 +198,7 @@ async def _stream_file(
         headers = {
             **CONFINED,
             **part.headers,
-            "Content-Type": kind,
+            "Content-Type": media_type,
             "Content-Disposition": disposition(location.name),
             "ETag": etag,
             "Last-Modified": last_modified(opened.modified_at),
@@ -209,7 +208,7 @@ async def _stream_file(
     return Streamed(pieces, resources, allowed, status_code=part.status, headers=headers)
 
 
-@router.get("/files/archive", responses=ANY_BYTES)
+@router.get("/files/archive", responses=BINARY_RESPONSES)
 async def download_archive(
     user: FilesUser,
     who: CurrentIdentity,

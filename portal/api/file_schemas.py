@@ -2,6 +2,8 @@
 
 Names and paths are text: each byte of a name that is not valid UTF-8 is represented by a character
 of U+EF80…U+EFFF (spawner/launcher/file_names.py). Users choose them: show them as plain text.
+
+A root is a storage location, such as the home; paths are relative to it.
 """
 
 from datetime import datetime
@@ -11,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from portal.services.files.roots import FileLocation, RootState
 from spawner.launcher.file_answers import (
-    Deleted,
+    DeletedItem,
     Entry,
     FileMatches,
     StopReason,
@@ -34,9 +36,9 @@ class PlaceOut(BaseModel):
 class EntryOut(BaseModel):
     """An entry in a folder.
 
-    Size, time, mode, owner and rights are of a link's target; `target_kind` is null for a broken
-    link. `size_bytes` is null if it is not a file. `name_is_text` is false for a name that is not
-    UTF-8.
+    Size, time, mode, owner and rights are of a link's target; `target_kind` is the target's kind,
+    null for a broken link and for an entry that is no link. `size_bytes` is null if it is not a
+    file. `name_is_text` is false for a name that is not UTF-8.
     """
 
     name: str
@@ -184,7 +186,7 @@ class RestoreIn(BaseModel):
     to_path: Path | None = None
 
 
-class EmptyIn(BaseModel):
+class EmptyTrashIn(BaseModel):
     """The items of the trash to delete permanently; null: all."""
 
     model_config = ConfigDict(extra="forbid")
@@ -296,7 +298,7 @@ def root_out(state: RootState) -> RootOut:
     return RootOut(**dict(room_out(state)), path=state.root_path, writable=writable)
 
 
-def trash_out(items: list[Deleted], complete: bool) -> TrashOut:
+def trash_out(items: list[DeletedItem], complete: bool) -> TrashOut:
     return TrashOut(items=[TrashItem(**vars(item)) for item in items], complete=complete)
 
 
@@ -338,7 +340,7 @@ class OffsetOut(BaseModel):
     offset: int
 
 
-class FinishIn(BaseModel):
+class FinishUploadIn(BaseModel):
     """The end of an upload. `sha256` is the file's expected checksum, in hexadecimal digits."""
 
     model_config = ConfigDict(extra="forbid")

@@ -7,7 +7,7 @@ from starlette.requests import ClientDisconnect
 
 from portal.api.file_schemas import (
     FinishedOut,
-    FinishIn,
+    FinishUploadIn,
     OffsetOut,
     UploadIn,
     UploadOut,
@@ -81,17 +81,17 @@ async def send_chunk(
     of an interrupted chunk counts.
     """
     try:
-        following = await uploads.receive(
+        next_offset = await uploads.receive(
             context.files, user.username, upload_id, offset, request.stream()
         )
     except ClientDisconnect:
-        return Response(status_code=400)  # the client has disconnected
-    return OffsetOut(offset=following)
+        return Response(status_code=400)
+    return OffsetOut(offset=next_offset)
 
 
 @router.post("/files/uploads/{upload_id}/complete")
 async def finish_upload(
-    upload_id: str, body: FinishIn, user: FilesUser, context: ContextDep, response: Response
+    upload_id: str, body: FinishUploadIn, user: FilesUser, context: ContextDep, response: Response
 ) -> FinishedOut:
     """Give the complete file its name, and return its checksum.
 
@@ -99,14 +99,14 @@ async def finish_upload(
     the request.
     """
     upload = await uploads.load_upload(context.files, user.username, upload_id)
-    entry = await uploads.finish(context.files, user.username, upload_id, body.sha256)
-    if entry.entry is None:
+    finished = await uploads.finish(context.files, user.username, upload_id, body.sha256)
+    if finished.entry is None:
         response.status_code = 202
     return FinishedOut(
-        done=entry.entry is not None,
-        hashed_bytes=entry.hashed_bytes,
-        sha256=entry.sha256,
-        entry=entry_out(entry.entry, folder_of(upload.path)) if entry.entry else None,
+        done=finished.entry is not None,
+        hashed_bytes=finished.hashed_bytes,
+        sha256=finished.sha256,
+        entry=entry_out(finished.entry, folder_of(upload.path)) if finished.entry else None,
     )
 
 

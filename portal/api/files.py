@@ -9,7 +9,7 @@ from portal.api.file_schemas import (
     DeletedOut,
     DeleteFilesIn,
     EmptiedOut,
-    EmptyIn,
+    EmptyTrashIn,
     EntryOut,
     FileMatchesOut,
     FolderIn,
@@ -43,7 +43,10 @@ PathQuery = Annotated[str, Query(max_length=9000)]
 
 @router.get("/files/roots")
 async def file_roots(user: FilesUser, context: ContextDep) -> RootsOut:
-    """Return the storage locations, with free space and quota where they are known."""
+    """Return the storage locations, with free space and quota where they are known.
+
+    Expired items of the trash and abandoned uploads are deleted in the background.
+    """
     files = context.files
     operations.tidy_later(files, user.username)
     states = await files.list_states(user.username)
@@ -206,7 +209,7 @@ async def restore_files(body: RestoreIn, user: FilesUser, context: ContextDep) -
 
 
 @router.post("/files/trash/empty")
-async def empty_file_trash(body: EmptyIn, user: FilesUser, context: ContextDep) -> EmptiedOut:
+async def empty_file_trash(body: EmptyTrashIn, user: FilesUser, context: ContextDep) -> EmptiedOut:
     """Delete the contents of the trash permanently."""
     location = await context.files.resolve(user.username, body.root, "")
     return EmptiedOut(

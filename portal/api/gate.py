@@ -28,12 +28,11 @@ from portal.services.sessions.gate import (
     host_port,
     load_gate_row,
     load_newest_session,
-    portal_address,
     record_activity,
 )
 from portal.web.content_host import (
     BEGIN,
-    CONTENT_HOST,
+    CONTENT_HOST_HEADER,
     at_portal,
     path_of,
     read_cookie,
@@ -52,7 +51,7 @@ FRESH_S = 3
 # a port freed by a session is rarely reused by another user, and long enough for an upgrade.
 STALE_IF_ERROR_S = 600
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors {frames}"
+SMALL_PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors {frames}"
 
 Link = tuple[str, str]
 """An address and its label."""
@@ -70,11 +69,13 @@ async def gate(
 ) -> Response:
     """Return 204 with `X-Target`, 401 or 403; the headers limit for how long nginx may cache it.
 
-    nginx speaks TLS to a target with an `X-Target-Name`, and only if its certificate has that name.
+    For a session that cannot be opened now, the target is the portal itself, which responds with
+    the reason (`not_entered`). nginx speaks TLS to a target with an `X-Target-Name`, and only if
+    its certificate has that name.
     """
     settings = context.settings
     hosts = settings.content.notebooks if settings.content else None
-    host = hosts.to_content_host(request.headers.get(CONTENT_HOST, "")) if hosts else None
+    host = hosts.to_content_host(request.headers.get(CONTENT_HOST_HEADER, "")) if hosts else None
     if hosts and host != hosts.host_of(owner):
         return Response(status_code=REFUSALS[GateAnswer.REFUSED], headers=CACHED)
     token = request.cookies.get(settings.cookie_at(host), "")
@@ -89,8 +90,8 @@ async def gate(
         return Response(status_code=REFUSALS[decision.answer], headers=CACHED)
     if decision.answer is GateAnswer.UNAVAILABLE:
         # Not cached at all: otherwise the page would not notice that the session has become ready.
-        here = {"X-Target": portal_address(settings), "X-Accel-Expires": "0"}
-        return Response(status_code=204, headers=here)
+        headers = {"X-Target": settings.address, "X-Accel-Expires": "0"}
+        return Response(status_code=204, headers=headers)
     target = host_port(await address_of(decision.host), decision.port)
     cache_control = f"max-age={FRESH_S}, stale-if-error={STALE_IF_ERROR_S}"
     headers = {"X-Target": target, "Cache-Control": cache_control}
@@ -138,8 +139,9 @@ async def not_entered(request: Request, context: ContextDep, owner: str, server:
         user_id = caller.user_id if caller else None
         language = await language_of(request, context.db, user_id)
         # A cookie that another page planted looks like another user's. A new login replaces it.
-        again = f"{BEGIN}?next={quote(path_of(request), safe='')}" if host else None
-        return _render_page(answer, session, language, at_portal(settings, host, ""), again)
+        log_in_again = f"{BEGIN}?next={quote(path_of(request), safe='')}" if host else None
+        portal = at_portal(settings, host, "")
+        return _render_page(answer, session, language, portal, log_in_again)
     raise to_problem(answer, session)
 
 
@@ -276,7 +278,7 @@ def page(
     """
     target = ' target="_blank" rel="noopener"' if frames else ""
     framing = {"X-Frame-Options": "SAMEORIGIN"} if frames else {}  # as in streaming/tensorboard.py
-    again = f'\n<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
+    refresh = f'\n<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
 
     def escaped(text: str) -> str:
         return html.escape(translate(text, language))
@@ -289,13 +291,13 @@ def page(
             language=TAGS[language],
             title=escaped(title),
             text="\n".join(f"<p>{escaped(sentence)}</p>" for sentence in sentences),
-            refresh=again,
+            refresh=refresh,
             links="\n".join(f"<p>{anchor}</p>" for anchor in anchors),
         ),
         status_code=status,
         headers={
             "Cache-Control": "no-store",
-            "Content-Security-Policy": PAGE_POLICY.format(frames=frames or "'none'"),
+            "Content-Security-Policy": SMALL_PAGE_POLICY.format(frames=frames or "'none'"),
             **framing,
         },
     )

@@ -99,17 +99,17 @@ async def metrics(request: Request) -> Response:
     No metric is about a single user. A standby portal exposes only its own metrics, not the
     leader's.
     """
-    numbers: Metrics = request.app.state.metrics
+    exported: Metrics = request.app.state.metrics
     if not request.app.state.leader.leads.is_set():
-        return Response(numbers.render([]), media_type=CONTENT_TYPE)
+        return Response(exported.render([]), media_type=CONTENT_TYPE)
     context: AppContext = request.app.state.context
-    counted = select(Job.kind, Job.state, func.count()).where(Job.state != JobState.ENDED)
+    counts = select(Job.kind, Job.state, func.count()).where(Job.state != JobState.ENDED)
     async with context.db.session() as db:
-        rows = (await db.execute(counted.group_by(Job.kind, Job.state))).all()
+        rows = (await db.execute(counts.group_by(Job.kind, Job.state))).all()
     live = [(kind.value, state.value, count) for kind, state, count in rows]
     status: SystemStatus = request.app.state.status
     known = [item for item in status.items if item.state is not ComponentState.UNKNOWN]
-    well = [(item.part.value, item.name, item.state is ComponentState.OK) for item in known]
+    healthy = [(item.part.value, item.name, item.state is ComponentState.OK) for item in known]
     stale = context.watcher.stale_since
     stale_s = (utcnow() - stale).total_seconds() if stale else 0.0
-    return Response(numbers.render(live, well, stale_s), media_type=CONTENT_TYPE)
+    return Response(exported.render(live, healthy, stale_s), media_type=CONTENT_TYPE)

@@ -10,11 +10,12 @@ from portal.models import Role
 from portal.services.auth import authentication, web_sessions
 from portal.services.identity.roles import is_admitted_and_enabled
 from portal.services.sessions import servers
-from portal.web.content_host import CONTENT_HOST
+from portal.web.content_host import CONTENT_HOST_HEADER
 from portal.web.dependencies import ContextDep, InternalSecret, LoopbackOnly
 
 router = APIRouter(prefix="/internal", include_in_schema=False)
 Username = Annotated[str, Path(max_length=64)]
+ServerName = Annotated[str, Path(max_length=64)]
 
 
 class Whoami(BaseModel):
@@ -54,7 +55,7 @@ async def whoami(request: Request, context: ContextDep) -> Whoami:
     """
     settings = context.settings
     hosts = settings.content.notebooks if settings.content else None
-    host = hosts.to_content_host(request.headers.get(CONTENT_HOST, "")) if hosts else None
+    host = hosts.to_content_host(request.headers.get(CONTENT_HOST_HEADER, "")) if hosts else None
     if hosts and host is None:
         raise LoginRequired
     token = request.cookies.get(settings.cookie_at(host), "")
@@ -77,14 +78,14 @@ async def known_user(username: Username, context: ContextDep) -> KnownUser:
 
 @router.put("/servers/{username}/{name}", dependencies=[InternalSecret])
 async def start_server(
-    username: Username, name: Username, body: Server, context: ContextDep
+    username: Username, name: ServerName, body: Server, context: ContextDep
 ) -> dict[str, str]:
     """Start a server. The response comes once it serves."""
     return await servers.start(context, username, name, body.env, body.args, body.base_url)
 
 
 @router.get("/servers/{username}/{name}", dependencies=[InternalSecret])
-async def poll_server(username: Username, name: Username, context: ContextDep) -> ServerState:
+async def poll_server(username: Username, name: ServerName, context: ContextDep) -> ServerState:
     """Return whether the hub should treat the server as running."""
     session = await servers.find(context, username, name)
     if session is None or not await servers.is_running(context, session):
@@ -93,7 +94,7 @@ async def poll_server(username: Username, name: Username, context: ContextDep) -
 
 
 @router.delete("/servers/{username}/{name}", status_code=202, dependencies=[InternalSecret])
-async def forget_server(username: Username, name: Username, context: ContextDep) -> Response:
+async def forget_server(username: Username, name: ServerName, context: ContextDep) -> Response:
     """Record that the hub has released the server."""
-    await servers.forget(context, username, name)
+    await servers.record_hub_stop(context, username, name)
     return Response(status_code=202)

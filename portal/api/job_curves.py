@@ -21,9 +21,9 @@ class CurveOut(BaseModel):
 
     `run` is the folder of the event files below the job's, such as "train"; empty for the job's
     own. `at` is in seconds since 1970. `count` is the number of logged values. A curve with more
-    values than points is reduced: consecutive values share a bucket, of which the smallest and the
-    largest are kept, and the last value of all. `values` is null where a value was not finite (NaN
-    or infinite); `not_finite` is the number of such values.
+    values than the response may have points is reduced: consecutive values share a bucket, of which
+    the smallest and the largest are kept, and the last value of all. `values` is null where a value
+    was not finite (NaN or infinite); `not_finite` is the number of such values.
     """
 
     run: str

@@ -11,7 +11,7 @@ from portal.context import AppContext
 from portal.errors import FieldError, invalid_input
 from portal.services.jobs import bulk, listing
 from portal.services.jobs.column_order import COLUMN_PATTERN
-from portal.services.jobs.listing import JobOrder, Which
+from portal.services.jobs.listing import JobOrder, StateFilter
 from portal.web.dependencies import ByDep, ContextDep, CurrentUser, JobsUser
 from portal.web.fields import DateTime
 from portal.web.pages import Page
@@ -31,7 +31,7 @@ class JobFilter(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    state: Which = "all"
+    state: StateFilter = "all"
     outcome: Annotated[list[Outcome], Field(max_length=len(Outcome))] = []
     template: Annotated[str, Field(max_length=100)] | None = None
     q: Annotated[str, Field(max_length=200)] | None = None
@@ -70,7 +70,7 @@ class JobQuery(JobFilter):
         return replace(super().selection(), ids=tuple(self.id))
 
     def column(self) -> str | None:
-        """Return the column of an order by value. Raises InvalidInput if one of both is missing."""
+        """Return the column of an order by value. Raises InvalidInput if one is set alone."""
         if (self.by is None) == (self.order in listing.BY_VALUE):
             problem = "Set `by` with the orders value and value_up, and with no other."
             raise invalid_input([FieldError("by", problem)])
@@ -135,7 +135,7 @@ class BulkResultOut(BaseModel):
 
     @classmethod
     def of(cls, done: bulk.BulkResult) -> Self:
-        refused = [UnchangedJob(id=left.id, message=left.message) for left in done.refused]
+        refused = [UnchangedJob(id=job.id, message=job.message) for job in done.refused]
         return cls(done=list(done.done), refused=refused, left=done.left)
 
 
@@ -152,7 +152,7 @@ class ComparedRun(BaseModel):
 
 
 class Comparison(BaseModel):
-    """Runs in the requested order; `missing`: ids that are not in the caller's list."""
+    """Jobs in the requested order; `missing`: ids that are not in the caller's list."""
 
     items: list[ComparedRun]
     missing: list[str]
@@ -166,10 +166,10 @@ async def list_jobs(
     selection, cursor, column = query.selection(), query.cursor or None, query.column()
     if column is not None:
         ascending = query.order is JobOrder.VALUE_UP
-        jobs, following = await listing.page_by_column(
+        jobs, next_cursor = await listing.page_by_column(
             context, user, selection, column, ascending=ascending, limit=query.limit, cursor=cursor
         )
-        return Page[JobOut](items=await jobs_out(context, jobs), next_cursor=following)
+        return Page[JobOut](items=await jobs_out(context, jobs), next_cursor=next_cursor)
     jobs = await listing.page(context, user, selection, query.limit, query.order, cursor)
     shown = await jobs_out(context, jobs[: query.limit])
     return Page[JobOut](items=shown, next_cursor=listing.cursor_of(jobs, query.order, query.limit))

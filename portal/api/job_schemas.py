@@ -96,7 +96,7 @@ class JobDetail(JobOut):
     is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
     to its TensorBoard. `executed_notebook`: the path of the copy that a notebook run as a job
     writes; the copy may not exist. `lost_job_ids`: Slurm's ids of earlier submissions that Slurm
-    lost, so that the portal submitted the job again.
+    forgot, or ended before the script began, so that the portal submitted the job again.
     """
 
     script: str | None
@@ -157,6 +157,6 @@ def _to_task_out(task: Mapping[str, Any], so_far: ScalarValues | None) -> TaskOu
 
 
 async def jobs_out(context: AppContext, jobs: list[BatchJob]) -> list[JobOut]:
-    """Convert several jobs with their TensorBoards, in two queries."""
+    """Convert several jobs with their TensorBoards, which one query reads."""
     boards = await tensorboards.load_tensorboards(context, [job.id for job in jobs])
     return [JobOut(**job_fields(context, job, boards.get(job.id), tasks=False)) for job in jobs]

@@ -20,8 +20,8 @@ Names = Annotated[list[Name], Field(min_length=1, max_length=MAX_NAMES)]
 class NewLimits(BaseModel):
     """Limits of a new user; null means unset.
 
-    Numbers are totals over everything that is pending or running for sessions and jobs; each array
-    task is a job.
+    Numbers are totals over the user's sessions and jobs. `sessions` and `jobs` count pending ones,
+    too; each array task is a job. `time_limit_minutes` applies to each of them.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -48,9 +48,11 @@ class NewLimits(BaseModel):
 class LimitIn(NewLimits):
     """The fields of a limit; null means unset.
 
-    Numbers are totals over everything that is pending or running for sessions and jobs; each array
-    task is a job. `version` is the one that the editor read, null for a limit that does not exist
-    yet. `create_account`: for a group total, create the group's account if Slurm has none.
+    Numbers are totals over the sessions and jobs of a user, or of a group total's members.
+    `sessions` and `jobs` count pending ones, too; each array task is a job. `time_limit_minutes`
+    applies to each of them. `version` is the one that the editor read, null for a limit that does
+    not exist yet. `create_account`: for a group total, create the group's account if Slurm has
+    none.
     """
 
     accounts: Names | None = None
@@ -69,7 +71,10 @@ class LimitOrigin(BaseModel):
 
 
 class SlurmOut(BaseModel):
-    """The state of a limit in Slurm, with a message that may be empty."""
+    """The state of a limit in Slurm, with a message that may be empty.
+
+    `written`: Slurm has it; `nothing`: no association in Slurm depends on it.
+    """
 
     state: Literal["written", "pending", "refused", "nothing"]
     message: str
@@ -117,7 +122,7 @@ class LimitChoices(BaseModel):
     qos: list[str] | None
 
 
-class CountedOut(BaseModel):
+class EffectiveValueOut(BaseModel):
     """An effective value and its source; both null if there is no limit."""
 
     value: int | list[str] | dict[str, int] | None
@@ -126,10 +131,10 @@ class CountedOut(BaseModel):
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
 
-class EffectiveOut(CountedOut):
+class EffectiveOut(EffectiveValueOut):
     """An effective limit of a user; `otherwise` is the one without the user's own limit."""
 
-    otherwise: CountedOut | None
+    otherwise: EffectiveValueOut | None
 
 
 class UseOut(BaseModel):
@@ -175,8 +180,9 @@ class AssociationOut(BaseModel):
 
 
 class UserLimitsOut(BaseModel):
-    """A user's effective limits by field, the limits they come from, present usage, the group
-    totals that apply, and, for administrators, the state in Slurm.
+    """A user's effective limits by field, the limits they come from, and present usage.
+
+    `together` are the group totals that apply; `slurm` is the state in Slurm, for administrators.
     """
 
     username: str
@@ -225,7 +231,7 @@ def slurm_out(state: views.LimitSyncState) -> SlurmOut:
     return SlurmOut(state=state.state, message=state.message)
 
 
-def _to_counted_fields(limit: EffectiveLimit | None) -> dict[str, Any]:
+def _to_value_fields(limit: EffectiveLimit | None) -> dict[str, Any]:
     if limit is None:
         return {"value": None, "from_": None}
     value = list(limit.value) if isinstance(limit.value, list | tuple) else limit.value
@@ -233,8 +239,8 @@ def _to_counted_fields(limit: EffectiveLimit | None) -> dict[str, Any]:
     return {"value": value, "from_": source}
 
 
-def counted_out(limit: EffectiveLimit) -> CountedOut:
-    return CountedOut(**_to_counted_fields(limit))
+def effective_value_out(limit: EffectiveLimit) -> EffectiveValueOut:
+    return EffectiveValueOut(**_to_value_fields(limit))
 
 
 def use_out(in_use: views.InUseNow) -> UseOut:
@@ -281,8 +287,8 @@ def user_limits_out(
 ) -> UserLimitsOut:
     effective = {
         name: EffectiveOut(
-            **_to_counted_fields(limit.effective),
-            otherwise=counted_out(limit.without_own) if limit.without_own else None,
+            **_to_value_fields(limit.effective),
+            otherwise=effective_value_out(limit.without_own) if limit.without_own else None,
         )
         for name, limit in limits.by_field.items()
     }

@@ -120,8 +120,8 @@ class UserFeed:
         self._snapshot: bytes | None = None
         self._version = 0
         self._rows_read_s = float("-inf")
-        # feeds that began at the same time, as after a restart, differ
-        self._ended_share = random.uniform(0.5, 1.0)  # noqa: S311
+        # Feeds that began at the same time, as after a restart, must not all read at the same time.
+        self._ended_rows_factor = random.uniform(0.5, 1.0)  # noqa: S311
         self._steps: deque[tuple[int, bytes]] = deque(maxlen=KEPT_STEPS)
         self._logins: dict[str, Identity] = {}
         self._streams: Counter[str] = Counter()
@@ -179,15 +179,15 @@ class UserFeed:
         return self.newest()
 
     async def _run_loop(self) -> None:
-        changes = self._context.notifier
+        notifier = self._context.notifier
         own = (self._user.id, ALL_ROWS)
         try:
             async with (
-                changes.listen(*own, EVERYONE, self._topic) as listener,
-                changes.listen(*own) as rows,
+                notifier.listen(*own, EVERYONE, self._topic) as listener,
+                notifier.listen(*own) as rows,
             ):
                 await self._refresh(rows=True)
-                while self._streams and not changes.closed:
+                while self._streams and not notifier.closed:
                     self._signal_round()
                     await asyncio.sleep(PAUSE_S)  # merges bursts of changes into a few events
                     signalled = await listener.wait(PING_S)
@@ -210,7 +210,8 @@ class UserFeed:
         age_s = asyncio.get_running_loop().time() - self._rows_read_s
         if age_s < OLDEST_ROWS_S or self._state is None:
             return False
-        return age_s >= OLDEST_ENDED_ROWS_S * self._ended_share or self._state.is_live
+        oldest_s = OLDEST_ENDED_ROWS_S * self._ended_rows_factor
+        return age_s >= oldest_s or self._state.is_live
 
     async def _refresh(self, *, rows: bool) -> None:
         """Read the state again: all of it, or without the user's `rows`, which have not changed."""
@@ -248,13 +249,13 @@ class LiveFeeds:
             yield text
             ping_at = loop.time() + PING_S
             while True:
-                following = feed.round
+                next_round = feed.round
                 if not feed.is_open(who):
                     return
                 version, text = feed.since(version)
                 if not text:
                     try:
-                        await asyncio.wait_for(following.wait(), ping_at - loop.time())
+                        await asyncio.wait_for(next_round.wait(), ping_at - loop.time())
                         continue
                     except TimeoutError:
                         text = PING
@@ -325,7 +326,8 @@ async def _load_jobs(
         context, user, listing.JobSelection(state="live"), limit=MAX_LIVE_JOBS
     )
     newest = await listing.page(context, user, listing.JobSelection(), limit=NEWEST_JOBS)
-    by_id = {job.id: job for job in (*live, *newest)}
+    # each page has one more row, if there is one
+    by_id = {job.id: job for job in (*live[:MAX_LIVE_JOBS], *newest[:NEWEST_JOBS])}
     left = [i for i, job in shown.items() if i not in by_id and job.state is not JobState.ENDED]
     if left:
         by_id |= {job.id: job for job in await jobs.load_ended(context, user, left)}

@@ -52,8 +52,9 @@ class CurrentUserOut(BaseModel):
 class Me(CurrentUserOut):
     """The caller.
 
-    `login_id`: of the browser's login, null for a token. `password_fresh`: sensitive operations
-    will not ask for the password again. `manages`: the groups that they manage.
+    `login_id`: of the browser's login, null for a token. `password_fresh`: changes by
+    administrators and group managers do not ask for the password now; those that grant a role or
+    access to an account still do after a mere login. `manages`: the groups that they manage.
     """
 
     login_id: str | None
@@ -167,7 +168,10 @@ async def login_second_factor(
 
 
 def _respond(response: Response, settings: Settings, result: LoggedIn, caller: Caller) -> LoginOut:
-    """Set the cookies and headers of a login, and return its result."""
+    """Set the cookies and headers of a login, and return its result.
+
+    The cookie of a half login, which still needs a code or a new password, is valid for minutes.
+    """
     half = result.next in {authentication.Next.CODE, authentication.Next.PASSWORD}
     whole_s = int(settings.web_session_hours * 3600)
     half_s = int(web_sessions.HALF_LOGIN.total_seconds())
@@ -179,12 +183,12 @@ def _respond(response: Response, settings: Settings, result: LoggedIn, caller: C
         set_cookie(response, settings, settings.device_cookie, value, lifetime_s)
     response.headers["Cache-Control"] = "no-store"
     user = CurrentUserOut.model_validate(result.user).model_dump()
-    changes = result.next is authentication.Next.PASSWORD
+    must_change = result.next is authentication.Next.PASSWORD
     return LoginOut(
         **user,
         login_id=web_sessions.derive_login_id(hash_token(result.token)),
-        password_change_required=changes,
-        second_factor="none" if changes else result.next.value,
+        password_change_required=must_change,
+        second_factor="none" if must_change else result.next.value,
         second_factor_was_reset=result.shows_reset_notice,
     )
 
@@ -217,9 +221,9 @@ async def me(user: CurrentUser, who: CurrentIdentity, context: ContextDep) -> Me
         who.session, context.settings
     )
     shown = CurrentUserOut.model_validate(user).model_dump()
-    login = web_sessions.derive_login_id(who.session.token_hash) if who.session else None
+    login_id = web_sessions.derive_login_id(who.session.token_hash) if who.session else None
     manages = await load_managed_groups(context.db, user.id)
-    return Me(**shown, login_id=login, password_fresh=fresh, manages=manages)
+    return Me(**shown, login_id=login_id, password_fresh=fresh, manages=manages)
 
 
 class MyGroups(BaseModel):

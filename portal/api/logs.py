@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from portal.api.file_answer import OCTETS, Streamed, attachment
+from portal.api.file_answer import BINARY_RESPONSES, Streamed, attachment
 from portal.context import AppContext
 from portal.models import BatchJob, Session, User
 from portal.services.jobs import jobs
@@ -33,11 +33,8 @@ Stream = Literal["stdout", "stderr"]
 PieceBytes = Annotated[int, Query(ge=1, le=CHUNK)]
 POLL_S = 1.0
 RECHECK_S = 2.0  # plus the time of a poll, a disabled user reads on for at most three seconds
-PING_EVERY = 15
+PING_EVERY = 15  # polls without new output
 MAX_LAG = 8 * CHUNK  # a reader who is farther behind skips to the end
-AS_FILE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
-}
 
 
 class LogPiece(BaseModel):
@@ -118,7 +115,7 @@ def _create_router(
         """
         return LogPiece(**await log.read(offset, limit))
 
-    @router.get("/download", name=f"download_{kind}_log", responses=AS_FILE)
+    @router.get("/download", name=f"download_{kind}_log", responses=BINARY_RESPONSES)
     async def download_log(log: Requested, who: CurrentIdentity) -> Streamed:
         """Download the job's whole output so far."""
         job = await log.row()

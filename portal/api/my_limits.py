@@ -7,14 +7,14 @@ from pydantic import BaseModel
 
 from portal.api.limit_group_totals import load_group_totals
 from portal.api.limit_schemas import (
-    CountedOut,
+    EffectiveValueOut,
     GroupUseOut,
     LimitIn,
     LimitOut,
     LimitSet,
     MyLimitsOut,
     UseOut,
-    counted_out,
+    effective_value_out,
     limit_out,
     slurm_out,
     use_out,
@@ -43,12 +43,12 @@ class MemberOut(BaseModel):
     username: str
     display_name: str
     limit: LimitOut | None
-    effective: dict[str, CountedOut]
+    effective: dict[str, EffectiveValueOut]
     use: UseOut
 
 
 class GroupLimitsOut(BaseModel):
-    """A group's limits: the group total, the per-member limit, and the members.
+    """A group's limits: `together` is the group total, `member` the per-member limit.
 
     `ceiling` is the most that a group manager may grant, by field. `account` is the group's Slurm
     account.
@@ -58,7 +58,7 @@ class GroupLimitsOut(BaseModel):
     account: str
     together: LimitOut | None
     member: LimitOut | None
-    ceiling: dict[str, CountedOut]
+    ceiling: dict[str, EffectiveValueOut]
     use: UseOut
     members: list[MemberOut]
 
@@ -92,14 +92,16 @@ async def get_group_limits(
         account=get_account(context.settings, group),
         together=limit_out(limits.group_total) if limits.group_total else None,
         member=limit_out(limits.per_member) if limits.per_member else None,
-        ceiling={name: counted_out(counted) for name, counted in limits.ceiling.items()},
+        ceiling={name: effective_value_out(limit) for name, limit in limits.ceiling.items()},
         use=use_out(limits.in_use),
         members=[
             MemberOut(
                 username=member.username,
                 display_name=member.display_name,
                 limit=limit_out(member.limit) if member.limit else None,
-                effective={name: counted_out(c) for name, c in member.effective.items()},
+                effective={
+                    name: effective_value_out(limit) for name, limit in member.effective.items()
+                },
                 use=use_out(member.in_use),
             )
             for member in limits.members

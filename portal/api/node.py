@@ -1,4 +1,7 @@
-"""Routes that node programs call through the cluster-facing listener, each with its own secret."""
+"""Routes that node programs call through the cluster-facing listener, each with its own secret.
+
+A node program is the portal's program in a job: it runs a session's server or a TensorBoard.
+"""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

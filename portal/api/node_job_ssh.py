@@ -33,7 +33,7 @@ RunId = Annotated[str, Field(pattern=rf"^{UUID.pattern}$")]
 
 
 class JobHello(Hello):
-    """A report that the program listens. `tls`: it has a certificate from an earlier one."""
+    """A report that the program listens. `tls`: it has a certificate from an earlier report."""
 
     run_id: RunId
     tls: StrictBool = False

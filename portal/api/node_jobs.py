@@ -1,6 +1,6 @@
 """Routes for JupyterLab's list of its owner's jobs, called by the session's own server.
 
-A session's secret authorizes no more than this: a bounded list of the owner's own jobs, the end of
+Here a session's secret authorizes no more than a bounded list of the owner's own jobs, the end of
 a job's log, and cancelling a job. The owner's processes on the node can do the same with Slurm's
 own commands, and read the same log files.
 """

@@ -18,7 +18,7 @@ MAX_REMOVED_SHOWN = 5
 
 
 class PackageOut(BaseModel):
-    """A package; `version` is null if its folder does not contain it."""
+    """A package; `version` is null if the package's folder does not name it."""
 
     name: str
     version: str | None
@@ -47,7 +47,7 @@ class PackagesOut(BaseModel):
     removed_complete: bool
 
 
-class BringBackIn(BaseModel):
+class RestorePackagesIn(BaseModel):
     """The removed packages to restore."""
 
     model_config = ConfigDict(extra="forbid")
@@ -55,7 +55,7 @@ class BringBackIn(BaseModel):
     id: UUID
 
 
-class RemoveIn(BaseModel):
+class RemovePackageIn(BaseModel):
     """A package to remove, by its listed name."""
 
     model_config = ConfigDict(extra="forbid")
@@ -86,7 +86,7 @@ async def reset_packages(
 
 @router.post("/environments/{name}/packages/remove")
 async def remove_package(
-    name: str, body: RemoveIn, user: SessionsUser, context: ContextDep, ip: ClientIp
+    name: str, body: RemovePackageIn, user: SessionsUser, context: ContextDep, ip: ClientIp
 ) -> PackagesOut:
     """Delete one package; a Python package's files are deleted permanently, and pip can install it
     again.
@@ -102,7 +102,7 @@ async def remove_package(
 
 @router.post("/environments/{name}/packages/restore")
 async def restore_packages(
-    name: str, body: BringBackIn, user: SessionsUser, context: ContextDep
+    name: str, body: RestorePackagesIn, user: SessionsUser, context: ContextDep
 ) -> PackagesOut:
     """Restore removed packages; 409 if packages were installed since."""
     environment = _find_environment(context, name)

@@ -85,7 +85,7 @@ class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class TellIn(_StrictModel):
+class EventNoticesIn(_StrictModel):
     """Changes to notifications; omitted fields stay."""
 
     session_started: StrictBool = False
@@ -94,8 +94,8 @@ class TellIn(_StrictModel):
 
 
 class NotifyIn(_StrictModel):
-    browser: TellIn = TellIn()
-    email: TellIn = TellIn()
+    browser: EventNoticesIn = EventNoticesIn()
+    email: EventNoticesIn = EventNoticesIn()
 
 
 class JobsViewIn(_StrictModel):

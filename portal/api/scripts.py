@@ -72,5 +72,5 @@ def _import(script: str) -> ImportedScript:
 
 
 def _checked(resources: dict[str, Any]) -> dict[str, Any]:
-    """Return the resources, which a job accepts: the importer has the same limits."""
+    """Return the resources as a job's. All are valid: the importer has the same limits."""
     return JobResourcesIn.model_validate(resources).model_dump(exclude_none=True)

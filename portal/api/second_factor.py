@@ -38,10 +38,10 @@ class SecondFactorOut(BaseModel):
 
 
 class EnrolmentOut(BaseModel):
-    """The data for an authenticator app: `qr` is an image as a data URL, `secret` the same for
-    typing.
+    """The data for an authenticator app: `uri`, the same as an image in a data URL (`qr`), and the
+    `secret` alone, for typing.
 
-    It counts once a code has been confirmed.
+    The second factor is required once a code has been confirmed.
     """
 
     secret: str
@@ -116,7 +116,7 @@ async def renew_recovery_codes(
 async def turn_off_second_factor(
     body: CodeIn, user: ReenteredPasswordUser, context: ContextDep, caller: CallerDep
 ) -> Response:
-    """Turn the second factor off, or start over with another device.
+    """Turn the second factor off, also to set one up on another device.
 
     A user with a role that requires a second factor can then only set one up.
     """

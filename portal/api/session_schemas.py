@@ -17,8 +17,9 @@ from spawner.slurm.model import Outcome
 class TimelineEntry(BaseModel):
     """A completed step of the start.
 
-    `allocated` is from Slurm, in whole seconds; `program` is when the node program began, by its
-    own clock.
+    `allocated` is from Slurm, in whole seconds; `program` is when the session's program on the node
+    had its port, by its own clock; `called_home`: it reached the portal; `server`: the hub adopted
+    the session as its named server; `ready`: the server answers.
     """
 
     step: Literal["submitted", "allocated", "program", "called_home", "server", "ready"]
@@ -134,8 +135,8 @@ def _parse_mark(timings: dict[str, Any], mark: str) -> datetime | None:
 
 
 async def sessions_out(context: AppContext, sessions: list[Session]) -> list[SessionOut]:
-    """Convert several sessions with their TensorBoards, in three queries."""
+    """Convert several sessions with their TensorBoards and idle times, in two queries."""
     ids = [session.id for session in sessions]
     boards = await tensorboards.load_tensorboards(context, ids)
-    idle = await measurements.idle_since(context, ids)
+    idle = await measurements.load_idle_since(context, ids)
     return [session_out(context, s, boards.get(s.id), idle.get(s.id)) for s in sessions]

@@ -1,6 +1,6 @@
 """Route of a session's usage over time, as reported by its node program."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter
@@ -20,7 +20,7 @@ MAX_MB = 1 << 30
 """In MB: 1,024 terabytes."""
 
 Megabytes = Annotated[float, Field(strict=True, ge=0, le=MAX_MB, allow_inf_nan=False)]
-Busy = Annotated[float, Field(strict=True, ge=0, le=65_536, allow_inf_nan=False)]
+BusyCpus = Annotated[float, Field(strict=True, ge=0, le=65_536, allow_inf_nan=False)]
 Percent = Annotated[float, Field(strict=True, ge=0, le=100, allow_inf_nan=False)]
 Column = Field(max_length=MAX_POINTS)
 
@@ -57,7 +57,7 @@ class UseIn(BaseModel):
     ages_s: Annotated[list[Annotated[int, Field(strict=True, ge=0, le=A_YEAR_S)]], Column]
     step_s: Annotated[int, Field(strict=True, ge=1, le=A_YEAR_S)]
     memory_mb: Annotated[list[Megabytes | None], Column]
-    cpus: Annotated[list[Busy | None], Column]
+    cpus: Annotated[list[BusyCpus | None], Column]
     memory_limit_mb: Megabytes | None = None
     gpus: Annotated[list[GpuUseIn], Field(max_length=MAX_GPUS)] | None = None
     idle_s: Annotated[int, Field(strict=True, ge=0, le=A_YEAR_S)] | None = None
@@ -115,19 +115,17 @@ def measurements_out(session: Session, report: SessionMeasurements | None) -> Se
             gpus=None, memory_killed_at=None, total=total,
         )  # fmt: skip
     series = UseIn.model_validate(report.series)
-    now = report.reported_at.replace(microsecond=0).astimezone(UTC).timestamp()
+    reported_at = report.reported_at.replace(microsecond=0)
     return SessionUseOut(
         reported_at=report.reported_at,
         step_s=series.step_s,
-        at=[int(now) - age for age in series.ages_s],
+        at=[int(reported_at.timestamp()) - age for age in series.ages_s],
         memory_mb=series.memory_mb,
         cpus=series.cpus,
         memory_limit_mb=series.memory_limit_mb,
         gpus=None if series.gpus is None else [*series.gpus],
         memory_killed_at=(
-            None
-            if series.killed_s is None
-            else report.reported_at.replace(microsecond=0) - timedelta(seconds=series.killed_s)
+            None if series.killed_s is None else reported_at - timedelta(seconds=series.killed_s)
         ),
         total=total,
     )

@@ -171,7 +171,7 @@ async def list_all_sessions(
     state: Literal["live", "all"] = "live",
     cursor: Cursor = None,
 ) -> Page[SessionOut]:
-    """Return all users' sessions, newest first, for administrators."""
+    """Return all users' sessions, newest first, for administrators and viewers."""
     return await _to_page(
         context, await sessions.page(context, user=None, live=state == "live", cursor=cursor)
     )
@@ -186,9 +186,8 @@ async def stop_any_session(
         session = await db.get(Session, session_id)
     if session is None:
         raise NotFound("There is no such session.")
-    return (await sessions_out(context, [await sessions.stop(context, session, by=admin, ip=ip)]))[
-        0
-    ]
+    stopping = await sessions.stop(context, session, by=admin, ip=ip)
+    return (await sessions_out(context, [stopping]))[0]
 
 
 async def _to_page(context: AppContext, rows: list[Session]) -> Page[SessionOut]:

@@ -15,9 +15,10 @@ EnvironmentQuery = Annotated[str | None, Query(min_length=1, max_length=100)]
 
 
 class FigureOut(BaseModel):
-    """One resource: the most that a run used, the present request, and a suggestion.
+    """One resource: the most that a job `used`, what the present request has (`asked`), and a
+    suggestion.
 
-    `suggested` is null if the present request is close enough. `exceeded`: a run ended because its
+    `suggested` is null if the present request is close enough. `exceeded`: a job ended because its
     resources were not enough.
     """
 

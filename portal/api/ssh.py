@@ -22,10 +22,10 @@ from portal.services.sessions import sessions, ssh, ssh_config
 from portal.services.sessions.gate import GateAnswer, host_port, load_newest_session
 from portal.services.sessions.ssh import SshAdmission
 from portal.web.bearer import bearer
-from portal.web.content_host import CONTENT_HOST, content_host
+from portal.web.content_host import CONTENT_HOST_HEADER, content_host
 from portal.web.dependencies import Anyone, ContextDep, CurrentUser, LoopbackOnly
 from spawner.names import JOB_NUMBER
-from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER
+from spawner.ssh.grant import GRANT_HEADER, HOST_KEY_HEADER, KEY_HEADER
 
 router = APIRouter(tags=["sessions"])
 root_router = APIRouter(include_in_schema=False)
@@ -72,7 +72,7 @@ async def session_ssh(session_id: str, user: CurrentUser, context: ContextDep) -
 class JobSshOut(BaseModel):
     """How the owner connects to a running job by SSH; `url` is the websocket's address.
 
-    The other fields are those of a session's.
+    The other fields are as in SshOut.
     """
 
     problem: str | None
@@ -127,12 +127,14 @@ async def ssh_gate(
     server: Annotated[str, Header(alias="X-Server")],
     public_key: PublicKey = "",
 ) -> Response:
-    """Return 204 with the target, the grant and the host key, 401 or 403; never cached."""
+    """Return 204 with the target, the grant (the SSH server's permission for this key) and the host
+    key; or 401 or 403. Never cached.
+    """
     settings = context.settings
     hosts = settings.content.notebooks if settings.content else None
-    if hosts and hosts.to_content_host(request.headers.get(CONTENT_HOST, "")) != hosts.host_of(
-        owner
-    ):
+    if hosts and hosts.to_content_host(
+        request.headers.get(CONTENT_HOST_HEADER, "")
+    ) != hosts.host_of(owner):
         return Response(status_code=403, headers=NOT_STORED)
     try:
         admission = await _admit(context, bearer(request), owner, server, public_key, start=True)
@@ -144,7 +146,11 @@ async def ssh_gate(
     if decision.answer is not GateAnswer.ENTER:
         return Response(status_code=403, headers=NOT_STORED)
     target = host_port(await address_of(decision.host), decision.port)
-    headers = {"X-Target": target, HEADER: admission.grant, HOST_KEY_HEADER: admission.host_key}
+    headers = {
+        "X-Target": target,
+        GRANT_HEADER: admission.grant,
+        HOST_KEY_HEADER: admission.host_key,
+    }
     if decision.tls_name is not None:
         headers["X-Target-Name"] = decision.tls_name
     return Response(status_code=204, headers={**headers, **NOT_STORED})
@@ -177,6 +183,7 @@ async def _admit(
 async def _explain(
     context: AppContext, admission: SshAdmission, owner: str, server: str
 ) -> errors.PortalError:
+    """Return the reason. `_admit` raises the reasons of jobs: one that gets here is ready now."""
     answer = admission.decision.answer
     if JOB_NUMBER.fullmatch(server):
         return errors.Unavailable(job_ssh.READY, headers={"Retry-After": "1"})

@@ -22,8 +22,9 @@ router = APIRouter(tags=["templates"])
 class TemplateOut(BaseModel):
     """A template.
 
-    `array` names the list parameters that are spread over tasks. `environments`: a job may name
-    another `environment`; "kernel": one with a kernel.
+    `array` names the list parameters that are spread over tasks. `environments`: which other
+    environment a job may name, "kernel" for any that has a kernel; null for none. `requeue`: Slurm
+    may run a job again after a node failure or a preemption.
     """
 
     name: str
@@ -131,12 +132,12 @@ async def render_template(
         environment=body.environment,
         resources=body.resources.model_dump(),
     )
-    recipe = await prepare.prepare(context, user, request, prepare.PREVIEW)
+    prepared = await prepare.prepare(context, user, request, prepare.PREVIEW_UUID)
     return RenderOut(
-        script=recipe.rendered.script,
-        resources=ResourcesOut(**recipe.resources_json),
-        parameters=recipe.parameters,
-        array=recipe.rendered.array,
+        script=prepared.rendered.script,
+        resources=ResourcesOut(**prepared.resources_json),
+        parameters=prepared.parameters,
+        array=prepared.rendered.array,
     )
 
 

@@ -1,10 +1,11 @@
 """Proxy of TensorBoards' pages at /tensorboard/{id}/{ticket}/…, for the owner and those it is
 shared with.
 
-Each request is checked: the cookie, the row, and the ticket that the portal's page requested.
+Each request is checked: the cookie, the viewer's access to the TensorBoard, and the ticket that
+the portal's page requested.
 
-The target and the key come from our row only; streaming/tensorboard.py decides which headers pass.
-The ticket is not sent to the node.
+The target and the key come only from the TensorBoard's row in the database;
+streaming/tensorboard.py decides which headers pass. The ticket is not sent to the node.
 """
 
 import re
@@ -103,7 +104,7 @@ async def forward(request: Request, context: ContextDep, board_id: str, ticket: 
     if board.last_request_at is None or now - board.last_request_at > tensorboards.TOUCH_EVERY:
         await tensorboards.touch(context, board.id, now)
     frames = settings.notebook_origin(board.owner) if use is TicketUse.FRAME else None
-    framed_by = frames or "'self'" if use is TicketUse.FRAME else None
+    framed_by = (frames or "'self'") if use is TicketUse.FRAME else None
     if board.state is not TensorboardState.RUNNING or not (board.host and board.port):
         return _respond_not_running(request, board, language, home, framed_by)
     target = f"{certificates.get_scheme(board.tls_name)}://{host_port(board.host, board.port)}"
@@ -113,9 +114,11 @@ async def forward(request: Request, context: ContextDep, board_id: str, ticket: 
         granted = await access.load_access(context, token, board_id, host)
         return granted[0] is not None and granted[1] is not None
 
-    away = _respond_away(request, language, home, framed_by)
+    unavailable = _respond_unavailable(request, language, home, framed_by)
     turn = context.tensorboard_queue.wait_turn(login.user_id, board.id)
-    return Forwarded(context.tensorboard_http, exchange, away, context.metrics, allowed, turn)
+    return Forwarded(
+        context.tensorboard_http, exchange, unavailable, context.metrics, allowed, turn
+    )
 
 
 def _registers_service_worker(request: Request) -> bool:
@@ -151,19 +154,21 @@ async def _build_exchange(
     ticket: str,
     frames: str | None,
 ) -> Exchange:
-    own, prefix = f"/tensorboard/{board.id}/", f"/tensorboard/{board.id}/{ticket}/"
+    node_path, prefix = f"/tensorboard/{board.id}/", f"/tensorboard/{board.id}/{ticket}/"
     raw: bytes = request.scope["raw_path"]
     query: bytes = request.scope["query_string"]
     if not raw.startswith(prefix.encode()) or not (raw + query).isascii():
         raise errors.NotFound
-    path = own + raw.decode().removeprefix(prefix)
+    path = node_path + raw.decode().removeprefix(prefix)
     tail = f"{path}?{query.decode()}" if query else path
     return Exchange(
         method=request.method,
         url=URL(f"{target}{tail}", encoded=True),
         headers=request_headers(request.scope["headers"]),
         body=await request.body() if request.method == "POST" else b"",
-        target=TensorboardTarget(_find_origin(request, context.settings), prefix, own, frames),
+        target=TensorboardTarget(
+            _find_origin(request, context.settings), prefix, node_path, frames
+        ),
         guard_key=board.guard_key,
         tls=certificates.build_connect_arguments(context, board.tls_name),
     )
@@ -199,7 +204,9 @@ def _respond_not_running(
     raise errors.NotRunning(" ".join((f"{title}.", *sentences)))
 
 
-def _respond_away(request: Request, language: Language, home: Link, frames: str | None) -> Response:
+def _respond_unavailable(
+    request: Request, language: Language, home: Link, frames: str | None
+) -> Response:
     if wants_page(request):
         title = "TensorBoard doesn't answer"
         return page(

@@ -97,32 +97,32 @@ class Period:
         return f"{day:%Y-%m}" if self.months else day.isoformat()
 
 
-Form = Annotated[Literal["json", "csv"], Query(alias="format")]
+OutputFormat = Annotated[Literal["json", "csv"], Query(alias="format")]
 From = Annotated[str | None, Query(alias="from", max_length=10)]
 To = Annotated[str | None, Query(max_length=10)]
-CSV: dict[int | str, dict[str, Any]] = {
+CSV_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"model": UsageTotals, "content": {"text/csv": {"schema": {"type": "string"}}}}
 }
 
 
-@router.get("/admin/usage", response_model=UsageTotals, responses=CSV)
+@router.get("/admin/usage", response_model=UsageTotals, responses=CSV_RESPONSES)
 async def get_usage(
     _reader: Reader,
     context: ContextDep,
     from_: From = None,
     to: To = None,
     by: Annotated[UsageBy, Query()] = "user",
-    form: Form = "json",
+    format_: OutputFormat = "json",
     user: Annotated[str | None, Query(max_length=64)] = None,
     group: Annotated[str | None, Query(max_length=GROUP_NAME_LENGTH)] = None,
 ) -> UsageTotals | Response:
     """Return GPU-hours and CPU-hours of all users, or of one user or group, between two months or
     days.
     """
-    return await _respond_usage(context, (from_, to), by, form, user, group)
+    return await _respond_usage(context, (from_, to), by, format_, user, group)
 
 
-@router.get("/groups/{group}/usage", response_model=UsageTotals, responses=CSV)
+@router.get("/groups/{group}/usage", response_model=UsageTotals, responses=CSV_RESPONSES)
 async def get_group_usage(
     group: GroupName,
     _reader: GroupReader,
@@ -130,23 +130,23 @@ async def get_group_usage(
     from_: From = None,
     to: To = None,
     by: Annotated[Literal["user", "account", "month", "day"], Query()] = "user",
-    form: Form = "json",
+    format_: OutputFormat = "json",
 ) -> UsageTotals | Response:
     """Return the usage of a group's members."""
-    return await _respond_usage(context, (from_, to), by, form, None, group)
+    return await _respond_usage(context, (from_, to), by, format_, None, group)
 
 
-@router.get("/me/usage", response_model=UsageTotals, responses=CSV)
+@router.get("/me/usage", response_model=UsageTotals, responses=CSV_RESPONSES)
 async def get_my_usage(
     user: CurrentUser,
     context: ContextDep,
     from_: From = None,
     to: To = None,
     by: Annotated[Literal["account", "month", "day"], Query()] = "month",
-    form: Form = "json",
+    format_: OutputFormat = "json",
 ) -> UsageTotals | Response:
     """Return the caller's usage."""
-    return await _respond_usage(context, (from_, to), by, form, user.username, None)
+    return await _respond_usage(context, (from_, to), by, format_, user.username, None)
 
 
 Step = Annotated[UsageStep, Query()]
@@ -231,12 +231,12 @@ async def _respond_usage(
     context: ContextDep,
     span: Span,
     by: UsageBy,
-    form: str,
+    format_: str,
     user: str | None,
     group: str | None,
 ) -> UsageTotals | Response:
     totals = await usage_totals(context, span, by, user, group)
-    if form != "csv":
+    if format_ != "csv":
         return totals
     name = f"usage-{totals.first}-{totals.last}-{by}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
@@ -273,11 +273,12 @@ async def usage_totals(
 
 def _parse_period(span: Span) -> Period:
     """Return the period of a request, by default the current month. Raises InvalidInput."""
-    this = utcnow().date().replace(day=1)
+    this_month = utcnow().date().replace(day=1)
     first, last = _parse_date("from", span[0]), _parse_date("to", span[1], end=True)
-    last = last or _end_of_month(this)
-    first = first or min(this, last.replace(day=1))
-    if first > last or gpu_hours.subtract_months(last, MAX_MONTHS) > first:
+    last = last or _end_of_month(this_month)
+    first = first or min(this_month, last.replace(day=1))
+    months = 12 * (last.year - first.year) + last.month - first.month
+    if first > last or months > MAX_MONTHS:
         text = f"Choose a range of at most {MAX_MONTHS} months that doesn't end before it starts."
         raise invalid_input([FieldError("from", text)])
     return Period(first, last, not any(DAY.fullmatch(text or "") for text in span))

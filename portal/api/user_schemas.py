@@ -1,4 +1,4 @@
-"""Schemas of users; every route that changes a user answers with `show`."""
+"""Schemas of users; most routes that change a user answer with `show`."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -26,7 +26,7 @@ Username = Annotated[
 
 
 class CapabilitiesOut(BaseModel):
-    """The operations that the directory supports. `missing`: the reason for each missing button."""
+    """The operations that the directory supports. `missing`: why an operation is not offered."""
 
     kind: str
     missing: dict[Ability, str]
@@ -42,8 +42,9 @@ class UserRow(BaseModel):
     `in_directory` false: only the portal has the user. `known`: the portal has a row of them;
     `role` is null if not. `groups` is null in lists, `locked` if the directory did not answer.
     `disabled`: here or in the directory. `unmanaged`: why the user cannot be changed here, null for
-    most. `former_username`: the name of a deleted user, once it is free again. `admitted`: whether
-    their groups allow a login, from the portal's last refresh; null if unknown.
+    most. `missing_since`: since when the directory has no such user. `former_username`: the name of
+    a deleted user, once it is free again. `admitted`: whether their groups allow a login, from the
+    portal's last refresh; null if unknown.
     """
 
     username: str
@@ -119,8 +120,9 @@ class HomeCommandRunOut(BaseModel):
 class UserOut(UserRow):
     """All details of a user.
 
-    `version` is passed back by an edit. `directory_problem`: the directory did not answer, and this
-    is the portal's stored data. `directory_wants`: the state still to be written to the directory,
+    `version` is passed back by an edit. `deprovisioned_at`: when all sessions and jobs of a
+    disabled user had ended. `directory_problem`: the directory did not answer, and this is the
+    portal's stored data. `directory_wants`: the state still to be written to the directory,
     `pending_steps` the remaining steps for a disabled, enabled or deleted user, as sentences.
     `home_tasks`: the tasks for which the portal has commands. `known_uid`: the number stored by the
     portal; if `uid` differs, the user cannot log in until it has been confirmed. `primary_group` is
@@ -169,9 +171,9 @@ async def show(context: AppContext, username: str) -> UserOut:
     return _to_user_out(context, details, pending_steps, ready)
 
 
-def row_out(context: AppContext, seen: listing.ListedUser) -> UserRow:
+def row_out(context: AppContext, listed: listing.ListedUser) -> UserRow:
     return UserRow.model_validate(
-        _row_fields(context, seen.username, seen.entry, seen.user, seen.problem)
+        _row_fields(context, listed.username, listed.entry, listed.user, listed.problem)
     )
 
 
@@ -182,7 +184,7 @@ def _row_fields(
     user: models.User | None,
     problem: str | None,
 ) -> dict[str, object]:
-    here = entry is not None or (
+    in_directory = entry is not None or (
         problem is not None and user is not None and not (user.missing_since or user.deleted_at)
     )
     best = entry or user
@@ -196,7 +198,7 @@ def _row_fields(
         "disabled": bool((user and user.disabled_at) or (entry and entry.disabled)),
         "locked": entry.locked if entry else None,
         "must_change_password": entry.must_change if entry else False,
-        "in_directory": here,
+        "in_directory": in_directory,
         "known": user is not None,
         "unmanaged": lookup.explain_unmanaged(context.settings, entry) if entry else None,
         "last_login_at": user.last_login_at if user else None,

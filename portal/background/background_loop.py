@@ -28,8 +28,8 @@ class BackgroundLoop:
     """One step, repeated every `interval_s` seconds, counted from the end of the last step.
 
     A signal for one of the `topics` ends the pause early, but not within the first `rest_s`
-    seconds. A step may return a timedelta, the pause until the next step; other results are
-    ignored.
+    seconds. A loop that `waits_first` begins with a pause. A step may return a timedelta, the pause
+    until the next step; other results are ignored.
 
     After a failure the pause is `retry_s`, doubled at each further failure, up to `interval_s` or
     LONGEST_RETRY_S.

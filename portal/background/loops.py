@@ -91,7 +91,9 @@ def _retention_loops(context: AppContext) -> list[BackgroundLoop]:
             job_retention.EVERY_S,
         ),
         BackgroundLoop(
-            "session usage", lambda: measurements.forget_old(context), measurements.TIDY_S
+            "session usage",
+            lambda: measurements.delete_old_reports(context),
+            measurements.DELETE_OLD_EVERY_S,
         ),
         BackgroundLoop("refused logins", lambda: audit.flush(utcnow()), retention.FLUSH_S),
         BackgroundLoop("audit retention", lambda: audit.retain(utcnow()), retention.RETAIN_S),

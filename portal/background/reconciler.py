@@ -65,7 +65,7 @@ PROBABLY_MISSING_FOR = timedelta(seconds=60)
 MAX_SUBMISSIONS = 20  # at the same time, of those repeated or delayed while Slurm was down
 MAX_CANCELS = 8  # concurrent commands
 ROWS_PER_TRANSACTION = 100  # rows per transaction, during which the event loop is blocked
-# After each transaction, for requests: one needs the event loop about ten times until its answer.
+# After each transaction, so that requests are answered: each needs the event loop about ten times.
 PAUSE = timedelta(milliseconds=20)
 REFUSALS = (DataError, IntegrityError)  # of one row's values, unlike a failure of the database
 
@@ -159,7 +159,7 @@ class Reconciler:
         async with self.context.db.session() as db:
             rows = await load(db, ids)
             found = [(type(row), row.id, row.version) for row in rows]
-            changed = [row for row in rows if self._row_sync.update_row(row, now)]
+            changed = [row for row in rows if self._row_sync.apply_report(row, now)]
             try:
                 await db.commit()
             except (StaleDataError, *REFUSALS):
@@ -175,11 +175,11 @@ class Reconciler:
     ) -> Job | None:
         """Write Slurm's state to one row; return it, or None if there is none or the database
         refuses it. A refused row is tried again once Slurm shows a change, or when all rows are
-        processed, every few minutes (pending_rows.EVERYTHING_EVERY).
+        processed, every few minutes (pending_rows.FULL_PASS_EVERY).
         """
         try:
             row = await update_row(
-                self.context.db, kind, row_id, lambda row: self._row_sync.update_row(row, now)
+                self.context.db, kind, row_id, lambda row: self._row_sync.apply_report(row, now)
             )
         except REFUSALS as error:
             self.context.metrics.background_failures.labels("observe").inc()
@@ -204,7 +204,7 @@ class Reconciler:
         elif isinstance(job, BatchJob):
             self._act_on_batch_job(job, now)
         elif isinstance(job, Session) and self._was_never_submitted(job, now):
-            self._tasks.start(f"submit {job.id}", now, lambda: self._submit(job.id))
+            self._tasks.start(f"submit {job.id}", now, lambda: self._submit_session_again(job.id))
         elif isinstance(job, Session) and job.target_port and not job.ready_at:
             self._tasks.start(f"adopt {job.id}", now, lambda: self._adopt(job))
 
@@ -225,9 +225,9 @@ class Reconciler:
         """Submit a batch job again if it is missing in Slurm, or cancel duplicates."""
         if job.external or job.id in self.context.submitting:
             return
-        few = self._tasks.count_running("again") < MAX_SUBMISSIONS
+        may_submit = self._tasks.count_running("again") < MAX_SUBMISSIONS
         if job.claim_check_since is not None and (end := self._row_sync.find_end(job)) is not None:
-            if few:
+            if may_submit:
                 resolve = partial(self._claim_checks.resolve, job, end, now)
                 self._tasks.start(f"again {job.id}", now, resolve)
             return
@@ -242,7 +242,7 @@ class Reconciler:
                     f"end {job.id}", now, lambda: deprovision.end_row(self.context, job)
                 )
                 return
-            if few and (job.job_id is None or lifecycle.may_submit_again(job)):
+            if may_submit and (job.job_id is None or lifecycle.may_submit_again(job)):
                 self._tasks.start(f"again {job.id}", now, lambda: self._submit_again(job))
         elif self._row_sync.find_duplicate_jobs(job):
             self._tasks.start(f"surplus {job.id}", now, lambda: self._cancel_duplicates(job))
@@ -287,13 +287,15 @@ class Reconciler:
                 self._tasks.start("usage", now, lambda: self._collect_usage(due, now))
         self._scalar_reader.start_due(now)
 
-    async def _collect_usage(self, due: list[accounting_totals.Measured], now: datetime) -> None:
+    async def _collect_usage(
+        self, due: list[accounting_totals.JobOrSession], now: datetime
+    ) -> None:
         await accounting_totals.collect(self.context, due, now)
         for job in due:
-            if isinstance(job, BatchJob):  # its row is older than its accounting
+            if isinstance(job, BatchJob):
                 self._scalar_reader.add(job, now)
 
-    async def _submit(self, session_id: str) -> None:
+    async def _submit_session_again(self, session_id: str) -> None:
         """Submit a session again after the portal died between writing the row and Slurm's answer.
 
         If Slurm has the job after all, the script's claim of the id makes one of the two copies
@@ -329,15 +331,15 @@ class Reconciler:
 
         The hub is notified only after the job has ended, so it cannot delay that.
         """
-        there = job.job_id is not None
+        may_exist = job.job_id is not None
         if job.job_id is not None:
             try:
                 await self._end_job(job, job.job_id)
             except JobNotFound:
-                there = self.context.watcher.missing_since(job.id, job.user.username) is None
+                may_exist = self.context.watcher.missing_since(job.id, job.user.username) is None
             if isinstance(job, BatchJob):
                 await self._cancel_duplicates(job)
-        if there or not await self._withdraw(job):
+        if may_exist or not await self._withdraw(job):
             await self.context.watcher.refresh()
 
     async def _end_job(self, job: Job, job_id: int) -> None:
@@ -364,7 +366,7 @@ class Reconciler:
         """End a job that Slurm apparently does not have.
 
         Its script's claim is taken first: a copy that still reaches Slurm can only exit. Returns
-        False if one has begun.
+        False if a copy has begun to run.
         """
         if job.id in self.context.submitting or lifecycle.is_external(job):
             return False
@@ -386,4 +388,4 @@ class Reconciler:
         starting = any(
             b.state in {TensorboardState.QUEUED, TensorboardState.STARTING} for b in boards
         )
-        self.context.watcher.hurry = self._pending.on_the_way or starting
+        self.context.watcher.hurry = self._pending.has_rows_in_transition or starting

@@ -1,4 +1,6 @@
-"""Reading of the metrics that ended jobs have logged, as their users."""
+"""Reading of the metrics of ended jobs, as their users: the last values of the scalars that a job
+has logged.
+"""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -31,7 +33,7 @@ class ScalarReader:
         await self._tasks.close()
 
     def add(self, job: BatchJob, now: datetime) -> None:
-        """Queue a job whose accounting is complete, so that its metrics are read."""
+        """Queue a job whose accounting was read: it may have ended, and its metrics be unread."""
         self._due.setdefault(job.user_id, {})[job.id] = now
 
     def start_due(self, now: datetime) -> None:
@@ -63,10 +65,10 @@ class ScalarReader:
         async with self.context.db.session() as db:
             row = await db.get(BatchJob, job_id)
         if row is not None and scalars.is_unread(row):
-            await scalars.read_final(self.context, row)
+            await scalars.store_final_values(self.context, row)
         while row is not None and scalars.find_unread_tasks(row):
-            await scalars.read(self.context, row)
+            await scalars.store_task_values(self.context, row)
             async with self.context.db.session() as db:
                 row = await db.get(BatchJob, job_id)
-        if row is not None and measurements.is_gpu_use_unread(row):
-            await measurements.store_gpu_use(self.context, row)
+        if row is not None and measurements.is_gpu_usage_unread(row):
+            await measurements.store_gpu_usage(self.context, row)

@@ -1,7 +1,7 @@
 """Reconciliation of TensorBoards: starts and ends their runs, and moves them out of ended jobs.
 
 A run is in the allocation of its session or job, or in a Slurm job of its own in the service
-partition; `host` is the job that it is in.
+partition; `host_job` is the job that it is in.
 """
 
 from datetime import datetime, timedelta
@@ -33,10 +33,10 @@ class TensorboardReconciler:
         """Process all TensorBoards that should run, once; return them."""
         boards = await self._load_boards()
         self._forget_heartbeats(boards)
-        hosts = await runs.load_host_jobs(self.context, boards)
+        host_jobs = await runs.load_host_jobs(self.context, boards)
         for board in boards:
-            if board.id in hosts:
-                await self._act_on_board(board, hosts[board.id], now)
+            if board.id in host_jobs:
+                await self._act_on_board(board, host_jobs[board.id], now)
         return boards
 
     async def _load_boards(self) -> list[Tensorboard]:
@@ -50,7 +50,7 @@ class TensorboardReconciler:
         for run_id in heartbeats.keys() - {board.run_id for board in boards}:
             del heartbeats[run_id]
 
-    async def _act_on_board(self, board: Tensorboard, host: Job, now: datetime) -> None:
+    async def _act_on_board(self, board: Tensorboard, host_job: Job, now: datetime) -> None:
         idle = timedelta(minutes=self.context.settings.tensorboard_idle_minutes)
         if board.user.disabled_at is not None:
             await runs.end_run(self.context, board, deprovision.BOARD_ENDED)
@@ -58,28 +58,28 @@ class TensorboardReconciler:
         if board.state is TensorboardState.STARTING and board.started_at is None:
             self._tasks.start(f"board {board.run_id}", now, lambda: self._start_board(board))
             return
-        if runs.host_job_ended(board, host):
-            await runs.migrate_to_service_job(self.context, board, now)
+        if runs.host_job_ended(board, host_job):
+            await runs.handle_ended_allocation(self.context, board, now)
         elif board.state is not TensorboardState.RUNNING:
-            await self._check_start(board, host, now)
-        elif runs.is_silent(self.context, board, host, now):
+            await self._check_start(board, host_job, now)
+        elif runs.is_silent(self.context, board, host_job, now):
             await runs.mark_failed(self.context, board, DIED)
         elif board.last_request_at and now - board.last_request_at > idle:
             await runs.end_run(
                 self.context, board, "It was stopped because it was not used for a while."
             )
 
-    async def _check_start(self, board: Tensorboard, host: Job, now: datetime) -> None:
+    async def _check_start(self, board: Tensorboard, host_job: Job, now: datetime) -> None:
         """Wait while the run's own job waits in Slurm's queue; else fail it when it takes long."""
         started_at = board.started_at
         if board.own_job_id is not None:
-            if host.state is JobState.ENDED:
-                await runs.mark_failed(self.context, board, host.reason or ENDED_EARLY)
+            if host_job.state is JobState.ENDED:
+                await runs.mark_failed(self.context, board, host_job.reason or ENDED_EARLY)
                 return
-            if host.state is JobState.QUEUED:
-                await runs.mark_queued(self.context, board, host.reason)
+            if host_job.state is JobState.QUEUED:
+                await runs.mark_queued(self.context, board, host_job.reason)
                 return
-            started_at = host.started_at or started_at
+            started_at = host_job.started_at or started_at
         if started_at and now - started_at > runs.START_PATIENCE:
             await runs.mark_failed(self.context, board, "TensorBoard did not start in time.")
         elif board.state is TensorboardState.QUEUED:

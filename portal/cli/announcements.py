@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from portal.api.announcements import ManagedAnnouncement, managed
-from portal.cli.context import Json, Text, as_json, in_utc, run, table
+from portal.cli.context import Json, Text, in_utc, print_json, print_table, run
 from portal.context import AppContext
 from portal.models import AnnouncementLevel
 from portal.services.announcements import announcements
@@ -41,9 +41,9 @@ def list_announcements(json: Json = False) -> None:
 
     rows = run(execute)
     if json:
-        as_json(rows)
+        print_json(rows)
         return
-    table(
+    print_table(
         ("ID", "STATE", "LEVEL", "FROM (UTC)", "UNTIL (UTC)", "TITLE"),
         [
             (

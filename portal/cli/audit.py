@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from portal.api.admin_audit import EventOut, event_out
-from portal.cli.context import as_json, in_utc, run, table
+from portal.cli.context import Json, in_utc, print_json, print_table, run
 from portal.context import AppContext
 from portal.services.audit import export as audit_export
 from portal.services.audit import search
@@ -46,7 +46,7 @@ def list_events(
     limit: Annotated[
         int, typer.Option(min=1, max=10_000, help="The largest number of events.")
     ] = 50,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    json: Json = False,
 ) -> None:
     """Search events."""
     event_filter = _build_filter(query, actor, action, target, ip, since, until)
@@ -57,9 +57,9 @@ def list_events(
 
     events = run(execute)
     if json:
-        as_json(events)
+        print_json(events)
         return
-    table(
+    print_table(
         ("TIME (UTC)", "ACTOR", "ACTION", "TARGET", "ADDRESS", "DETAILS"),
         [
             (f"{e.at:%Y-%m-%d %H:%M:%S}", e.actor, e.action, e.target, e.ip, _format_details(e))

@@ -7,7 +7,10 @@ MAX_TEXT = 2000
 
 
 def format_result(result: CheckResult) -> str:
-    """Return the lines of a result, with the remedy of a failure."""
+    """Return the lines of a result, with the remedy of a failure.
+
+    A check that isn't possible here is no failure: it is listed as ok, with the reason.
+    """
     name = _to_line(result.name)
     if result.state is ComponentState.UNKNOWN:
         return f"ok      {name} ({_to_line(result.text)})"

@@ -6,6 +6,7 @@ records them as `cli:` and the UNIX account.
 
 import asyncio
 import json
+import logging
 import os
 import pwd
 import sys
@@ -26,6 +27,7 @@ from portal.services.audit.audit import Actor
 from spawner.names import replace_unprintable
 
 BAD_SETTINGS, REFUSED = 2, 1
+"""Exit statuses: the settings are invalid; the command was refused or failed."""
 T = TypeVar("T")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Text = Annotated[str | None, typer.Option(show_default=False)]
@@ -40,7 +42,7 @@ def run(
     A refusal is printed on stderr, with the field, and exits with status 1. `option` returns a
     field's option at the command line.
     """
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    hide_logs()
     settings = load()
     _check_account(settings)
     try:
@@ -48,6 +50,11 @@ def run(
     except PortalError as error:
         print_refusal(error, option)
         raise typer.Exit(REFUSED) from error
+
+
+def hide_logs() -> None:
+    """Log only critical events: a command prints what its user has to know."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 def print_refusal(error: PortalError, option: Callable[[str], str] | None = None) -> None:
@@ -118,11 +125,10 @@ def _check_account(settings: Settings) -> None:
         raise typer.Exit(REFUSED)
 
 
-# --- output
-# ----------------------------------------------------------------------------------------
+# --- output -------------------------------------------------------------------------------------
 
 
-def as_json(value: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:
+def print_json(value: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:
     """Print data as JSON, for programs."""
     if isinstance(value, BaseModel):
         data: Any = value.model_dump(mode="json")
@@ -134,7 +140,7 @@ def as_json(value: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table, with columns as wide as their widest cell."""
     lines = [tuple(header), *(tuple(map(_to_cell, row)) for row in rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(header))]

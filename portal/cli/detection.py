@@ -1,7 +1,8 @@
 """Discovery for `portal init`: small independent functions, so that a failure of one does not stop
 the others.
 
-Each thing that was not found is reported in a sentence.
+Each function that searches returns what it found, followed by a sentence for each thing that was
+not found.
 """
 
 import asyncio
@@ -21,12 +22,12 @@ from spawner.slurm.accounting import Accounting
 from spawner.slurm.model import NodeInfo, PartitionInfo
 
 MODULES_INIT = ("/etc/profile.d/lmod.sh", "/etc/profile.d/modules.sh")
-# The path is an argument of the script, never part of it.
-AVAILABLE = 'source "$1" && module --terse avail 2>&1'
-MODULES_S = 30.0
-CLIENTS = ("/etc/nslcd.conf", "/etc/ldap/ldap.conf", "/etc/openldap/ldap.conf")
-WORDS = re.compile(r"^\s*([A-Za-z_]+)\s+(.*?)\s*$", re.MULTILINE)
-MODULE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*(/[A-Za-z0-9_.+-]+)*")
+# The path of the init file is an argument of the script, never part of it.
+LIST_MODULES_SCRIPT = 'source "$1" && module --terse avail 2>&1'
+MODULES_TIMEOUT_S = 30.0
+LDAP_CLIENT_FILES = ("/etc/nslcd.conf", "/etc/ldap/ldap.conf", "/etc/openldap/ldap.conf")
+CONFIG_LINE = re.compile(r"^\s*([A-Za-z_]+)\s+(.*?)\s*$", re.MULTILINE)
+MODULE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*(/[A-Za-z0-9_.+-]+)*")
 MAX_LISTED = 200
 
 
@@ -93,19 +94,21 @@ class DetectionOptions:
     virtualenvs: Path | None = None
 
 
-async def find(where: DetectionOptions) -> Detected:
+async def detect(options: DetectionOptions) -> Detected:
     """Run all searches concurrently."""
-    address, base, source = where.address, where.base, "the command line"
+    address, base, source = options.address, options.base, "the command line"
     if address is None:
-        address, base, source = client_address(CLIENTS) or (None, None, "")
-        base = where.base or base
+        address, base, source = find_client_address(LDAP_CLIENT_FILES) or (None, None, "")
+        base = options.base or base
     (
         (slurm, *no_slurm),
         (directory, *no_directory),
         (environments, *no_environments),
-    ) = await asyncio.gather(find_slurm(where), find_directory(address, base), find_all(where))
+    ) = await asyncio.gather(
+        find_slurm(options), find_directory(address, base), find_environments(options)
+    )
     return Detected(
-        host=where.host or own_name(),
+        host=options.host or find_own_name(),
         slurm=slurm,
         address=address,
         address_source=source,
@@ -116,7 +119,7 @@ async def find(where: DetectionOptions) -> Detected:
     )
 
 
-def own_name() -> str | None:
+def find_own_name() -> str | None:
     """Return this machine's name, if other machines can know it."""
     name = socket.getfqdn()
     return name if "." in name and not name.startswith("localhost") else None
@@ -125,31 +128,41 @@ def own_name() -> str | None:
 # --- Slurm ----------------------------------------------------------------------------------------
 
 
-async def find_slurm(where: DetectionOptions) -> tuple[SlurmFound | None, *tuple[str, ...]]:
+async def find_slurm(options: DetectionOptions) -> tuple[SlurmFound | None, *tuple[str, ...]]:
+    """Return what Slurm reports, and a sentence for what it doesn't."""
     program = shutil.which("sinfo")
-    bin_dir = where.slurm_bin_dir or (Path(program).parent if program else None)
+    bin_dir = options.slurm_bin_dir or (Path(program).parent if program else None)
     if bin_dir is None:
         return None, "Slurm: sinfo isn't on the PATH; set its folder with --slurm-bin-dir."
-    ask = Accounting(bin_dir, where.slurm_conf)
+    accounting = Accounting(bin_dir, options.slurm_conf)
     try:
-        version, partitions, nodes = await ask.version(), await ask.partitions(), await ask.nodes()
+        version = await accounting.version()
+        partitions, nodes = await accounting.partitions(), await accounting.nodes()
     except SlurmError as error:
         return None, f"Slurm: {_to_text(error)}"
     try:
-        facts = await ask.facts()
-        associations = await ask.associations(facts.cluster)
+        facts = await accounting.facts()
+        associations = await accounting.associations(facts.cluster)
     except SlurmError as error:
-        known = SlurmFound(bin_dir, where.slurm_conf, version, "", partitions, nodes)
+        known = SlurmFound(bin_dir, options.slurm_conf, version, "", partitions, nodes)
         return known, f"Slurm's accounting: {_to_text(error)}"
     accounts = {
-        account: figures
-        for (account, user, partition), figures in associations.items()
+        account: limits
+        for (account, user, partition), limits in associations.items()
         if not user and not partition
     }
     cluster, qos, enforces = facts.cluster, facts.qos, facts.enforces
     return (
         SlurmFound(
-            bin_dir, where.slurm_conf, version, cluster, partitions, nodes, accounts, qos, enforces
+            bin_dir,
+            options.slurm_conf,
+            version,
+            cluster,
+            partitions,
+            nodes,
+            accounts,
+            qos,
+            enforces,
         ),
     )
 
@@ -161,14 +174,15 @@ def _to_text(error: SlurmError) -> str:
 # --- the directory --------------------------------------------------------------------------------
 
 
-def client_address(files: tuple[str, ...]) -> tuple[Address, str | None, str] | None:
+def find_client_address(files: tuple[str, ...]) -> tuple[Address, str | None, str] | None:
     """Return the configuration of this machine's LDAP client: address, base, and its file."""
     for name in files:
         try:
             text = Path(name).read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue  # another client's file, or an unreadable one
-        words = {key.lower(): value for key, value in reversed(WORDS.findall(text))}
+        # reversed, because the first of several lines with one keyword counts
+        words = {key.lower(): value for key, value in reversed(CONFIG_LINE.findall(text))}
         urls = words.get("uri", "").split()
         if not urls:
             continue
@@ -182,6 +196,7 @@ def client_address(files: tuple[str, ...]) -> tuple[Address, str | None, str] | 
 async def find_directory(
     address: Address | None, base: str | None
 ) -> tuple[DirectoryFound | None, *tuple[str, ...]]:
+    """Return what the directory contains, and a sentence for what was not found."""
     if address is None:
         return (
             None,
@@ -203,23 +218,29 @@ async def find_directory(
 # --- environments and programs --------------------------------------------------------------------
 
 
-async def find_all(where: DetectionOptions) -> tuple[DetectedEnvironments, *tuple[str, ...]]:
-    """Find images, modules and virtualenvs."""
+async def find_environments(
+    options: DetectionOptions,
+) -> tuple[DetectedEnvironments, *tuple[str, ...]]:
+    """Return the images, modules and virtualenvs, and a sentence for each kind without any."""
     missing = []
-    images = tuple(sorted(file.name for file in where.images.glob("*.sif"))) if where.images else ()
-    if where.images and not images:
-        missing.append(f"Images: no *.sif found in {where.images}.")
+    images = (
+        tuple(sorted(file.name for file in options.images.glob("*.sif"))) if options.images else ()
+    )
+    if options.images and not images:
+        missing.append(f"Images: no *.sif found in {options.images}.")
     known = (Path(name) for name in MODULES_INIT)
-    init = where.modules_init or next((file for file in known if file.is_file()), None)
+    init = options.modules_init or next((file for file in known if file.is_file()), None)
     modules: tuple[str, ...] = ()
     if init is not None:
         modules = await find_modules(init)
         if not modules:
             missing.append(f"Modules: `module avail` lists none here with {init}.")
-    virtualenvs = find_virtualenvs(where.virtualenvs) if where.virtualenvs else ()
-    if where.virtualenvs and not virtualenvs:
-        missing.append(f"Virtualenvs: none found in {where.virtualenvs}.")
-    detected = DetectedEnvironments(where.runtime, where.images, images, init, modules, virtualenvs)
+    virtualenvs = find_virtualenvs(options.virtualenvs) if options.virtualenvs else ()
+    if options.virtualenvs and not virtualenvs:
+        missing.append(f"Virtualenvs: none found in {options.virtualenvs}.")
+    detected = DetectedEnvironments(
+        options.runtime, options.images, images, init, modules, virtualenvs
+    )
     return detected, *missing
 
 
@@ -227,7 +248,7 @@ async def find_modules(init: Path) -> tuple[str, ...]:
     """Return names with versions, as listed by `module -t avail` on this machine."""
     try:
         process = await subprocesses.start(
-            "bash", "--noprofile", "--norc", "-c", AVAILABLE, "init", str(init),
+            "bash", "--noprofile", "--norc", "-c", LIST_MODULES_SCRIPT, "init", str(init),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -235,23 +256,23 @@ async def find_modules(init: Path) -> tuple[str, ...]:
     except OSError:
         return ()
     try:
-        async with asyncio.timeout(MODULES_S):
+        async with asyncio.timeout(MODULES_TIMEOUT_S):
             out, _ = await process.communicate()
     except TimeoutError:
         return ()
     finally:
         await subprocesses.end(process)
-    return module_names(out.decode(errors="replace")) if process.returncode == 0 else ()
+    return parse_module_names(out.decode(errors="replace")) if process.returncode == 0 else ()
 
 
-def module_names(text: str) -> tuple[str, ...]:
-    """Parse the module list.
+def parse_module_names(text: str) -> tuple[str, ...]:
+    """Parse the module list. Pure.
 
-    Pure. Lines that end in a colon are folders; marks of defaults follow a name.
+    Lines that end in a colon are folders; marks of defaults follow a name.
     """
     lines = (line.strip() for line in text.splitlines())
     names = (re.sub(r"\((default|L|D|,)+\)$", "", line) for line in lines if line[-1:] != ":")
-    return tuple(sorted({name for name in names if MODULE.fullmatch(name)})[:MAX_LISTED])
+    return tuple(sorted({name for name in names if MODULE_NAME.fullmatch(name)})[:MAX_LISTED])
 
 
 def find_virtualenvs(folder: Path) -> tuple[Path, ...]:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from portal.api.admin_groups import Group, GroupRow, row_out, show
-from portal.cli.context import Json, as_json, run, table
+from portal.cli.context import Json, print_json, print_table, run
 from portal.context import AppContext
 from portal.directory.contract import NewGroup
 from portal.services.audit.audit import Actor
@@ -38,10 +38,10 @@ def list_groups(
 
     rows = run(execute)
     if json:
-        as_json(rows)
+        print_json(rows)
         return
     header = ("NAME", "GID", "MEMBERS", "DESCRIPTION")
-    table(header, [(row.name, row.gid, row.member_count, row.description) for row in rows])
+    print_table(header, [(row.name, row.gid, row.member_count, row.description) for row in rows])
 
 
 @app.command("show")
@@ -49,7 +49,7 @@ def show_group(name: Name, json: Json = False) -> None:
     """Show a group and its members."""
     group = run(lambda context, _by: show(context, name))
     if json:
-        as_json(group)
+        print_json(group)
         return
     number = "" if group.gid is None else f", GID {group.gid}"
     typer.echo(f"{group.name}{number}{': ' + group.description if group.description else ''}")
@@ -58,7 +58,7 @@ def show_group(name: Name, json: Json = False) -> None:
     if group.managers:
         typer.echo(f"managers: {', '.join(group.managers)}")
     header = ("USERNAME", "NAME", "ROLE", "INHERITED")
-    table(
+    print_table(
         header,
         [
             (member.username, member.display_name, member.role, "yes" if member.inherited else "")
@@ -112,6 +112,7 @@ def remove(name: Name, usernames: Usernames) -> None:
     typer.echo(f"{name} has {len(run(execute).members)} members.")
 
 
+# `lead` and `unlead` are the former names of these commands.
 @app.command("add-manager")
 @app.command("lead", hidden=True)
 def add_manager(name: Name, username: Annotated[str, typer.Argument(show_default=False)]) -> None:

@@ -4,12 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
-import structlog
 import typer
 
-from portal.cli.context import REFUSED
-from portal.cli.detection import DetectionOptions, find
-from portal.cli.proposal import toml
+from portal.cli.context import REFUSED, hide_logs
+from portal.cli.detection import DetectionOptions, detect
+from portal.cli.proposal import render_settings_file
 from portal.directory.discovery import Address
 
 Out = Annotated[
@@ -80,14 +79,14 @@ def init(
     virtualenvs: Virtualenvs = None,
 ) -> None:
     """Propose a settings file based on this machine's Slurm and directory. Changes nothing."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    hide_logs()
     if (ldap_bind_dn is None) != (ldap_bind_password_file is None):
         raise typer.BadParameter("Set both --ldap-bind-dn and --ldap-bind-password-file.")
     address = None
     if ldap_url is not None:
         password = _absolute(ldap_bind_password_file)
         address = Address(ldap_url, True, _absolute(ldap_ca_file), ldap_bind_dn, password)
-    where = DetectionOptions(
+    options = DetectionOptions(
         host=host,
         slurm_bin_dir=_absolute(slurm_bin_dir),
         slurm_conf=_absolute(slurm_conf),
@@ -98,8 +97,8 @@ def init(
         modules_init=_absolute(modules_init),
         virtualenvs=_absolute(virtualenvs),
     )
-    detected = asyncio.run(find(where))
-    text = toml(detected)
+    detected = asyncio.run(detect(options))
+    text = render_settings_file(detected)
     if out is None:
         typer.echo(text, nl=False)
     else:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from portal.api.admin_limits import DriftItem, drift_item
 from portal.api.limit_group_totals import load_group_totals
 from portal.api.limit_schemas import LimitIn, LimitOut, UserLimitsOut, limit_out, user_limits_out
-from portal.cli.context import Json, Number, as_json, run, table
+from portal.cli.context import Json, Number, print_json, print_table, run
 from portal.context import AppContext
 from portal.errors import NotFound, field_errors, invalid_input
 from portal.models import Limit, LimitScope
@@ -25,12 +25,12 @@ from portal.services.limits.limit_rules import BY_TYPE, FIELDS, LimitValues
 from spawner.errors import SlurmError
 
 app = typer.Typer(help="Limits of users and groups.", no_args_is_help=True)
-drift = typer.Typer(
+drift_app = typer.Typer(
     help="Drift: changes made in Slurm outside the portal. Revert or accept them in the web"
     " interface.",
     no_args_is_help=True,
 )
-app.add_typer(drift, name="drift")
+app.add_typer(drift_app, name="drift")
 
 T = TypeVar("T")
 APPLIED = (
@@ -94,9 +94,9 @@ def list_limits(json: Json = False) -> None:
 
     rows = _run(execute)
     if json:
-        as_json(rows)
+        print_json(rows)
         return
-    table(
+    print_table(
         ("FOR", "LIMITS", "BY", "SINCE (UTC)", "SLURM"),
         [
             (
@@ -156,11 +156,11 @@ def show(
 
     limits = _run(execute)
     if json:
-        as_json(limits)
+        print_json(limits)
         return
     typer.echo(f"{_format_target(scope, name)}, set by {limits.updated_by}")
     rows = ((field, getattr(limits, field)) for field in FIELDS)
-    table(
+    print_table(
         ("FIELD", "LIMIT"),
         [(field, _format_value(value)) for field, value in rows if value is not None],
     )
@@ -174,10 +174,10 @@ def _show_user(username: str, *, json: bool) -> None:
 
     user_limits = _run(execute)
     if json:
-        as_json(user_limits)
+        print_json(user_limits)
         return
     used = user_limits.use.model_dump()
-    table(
+    print_table(
         ("FIELD", "LIMIT", "OF", "USED NOW"),
         [
             (
@@ -191,7 +191,7 @@ def _show_user(username: str, *, json: bool) -> None:
     )
     if user_limits.slurm:
         typer.echo("\nIn Slurm, as a running portal last saw it:")
-        table(
+        print_table(
             ("ACCOUNT", "PARTITION", "APPLIED", "FOUND", "REFUSED"),
             [
                 (
@@ -210,7 +210,7 @@ def _format_values(values: Mapping[str, str] | None) -> str:
     return "; ".join(f"{name}: {value}" for name, value in (values or {}).items())
 
 
-@drift.command("list")
+@drift_app.command("list")
 def list_drift(json: Json = False) -> None:
     """List drift in Slurm, as a running portal last saw it, and accepted differences."""
 
@@ -220,9 +220,9 @@ def list_drift(json: Json = False) -> None:
 
     rows = _run(execute)
     if json:
-        as_json(rows)
+        print_json(rows)
         return
-    table(
+    print_table(
         ("ACCOUNT", "USER", "PARTITION", "SINCE (UTC)", "FIELD", "APPLIED", "FOUND"),
         [
             (

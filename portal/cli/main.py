@@ -11,7 +11,6 @@ import sys
 from contextlib import ExitStack
 from typing import Annotated
 
-import structlog
 import typer
 
 from portal import logging as portal_logging
@@ -28,7 +27,7 @@ from portal.cli import (
     user_access,
 )
 from portal.cli.check_results import format_result
-from portal.cli.context import load
+from portal.cli.context import hide_logs, load
 from portal.health.command import check as run_checks
 from portal.health.result import CheckResult
 
@@ -98,7 +97,7 @@ def check(
     ] = None,
 ) -> None:
     """Check everything the portal needs, and print a remedy for each failure."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    hide_logs()
     settings = load()
     results = [CheckResult("settings"), *asyncio.run(run_checks(settings, as_user))]
     for result in results:

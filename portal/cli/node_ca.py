@@ -8,8 +8,8 @@ from portal.cli.context import REFUSED, load
 from portal.node_ca import NodeCa, NodeCaError, open_ca
 from portal.node_ca import renew as renew_ca
 
-NONE = "There is no certificate authority for nodes, because node_tls is off."
-NEXT = "Reload nginx, then restart the portal, so that it signs with the new certificate."
+NO_CA = "There is no certificate authority for nodes, because node_tls is off."
+AFTER_RENEWAL = "Reload nginx, then restart the portal, so that it signs with the new certificate."
 
 
 def node_ca(
@@ -28,11 +28,11 @@ def node_ca(
         typer.echo(f"{error}.", err=True)
         raise typer.Exit(REFUSED) from error
     if authority is None:
-        typer.echo(NONE)
+        typer.echo(NO_CA)
         return
     _print_ca(authority)
     if renew:
-        typer.echo(NEXT)
+        typer.echo(AFTER_RENEWAL)
 
 
 def _print_ca(authority: NodeCa) -> None:

@@ -53,8 +53,8 @@ class Note:
 Part = ProposedSetting | Note
 
 
-def toml(detected: Detected) -> str:
-    """Return the whole file."""
+def render_settings_file(detected: Detected) -> str:
+    """Return the whole file, as TOML."""
     parts: list[tuple[str, Iterable[Part]]] = [
         ("Addresses and files", _propose_place(detected)),
         ("The directory", _propose_directory(detected)),
@@ -94,7 +94,7 @@ def _propose_place(detected: Detected) -> Iterator[Part]:
         )
         yield from _propose_content(f"https://{host}", "the same name on another port")
         yield ProposedSetting(
-            "node_url", node, f"this machine's name; {for_nodes}, which must reach it so"
+            "node_url", node, f"this machine's name; {for_nodes}, which must reach it by this name"
         )
     else:
         why = "this machine has no fully qualified name; fill in the address that users open"
@@ -183,7 +183,7 @@ def _propose_groups(detected: Detected) -> Iterator[Part]:
     yield ProposedSetting("ldap_user_groups", [], why)
     admins = [group for group in directory.groups if _is_admin_group(group.name)]
     names = ", ".join(f"{group.name} ({group.members})" for group in admins)
-    why = "the group of these for new users"
+    why = "one of these groups, for new users"
     example = next(
         (group.name for group in directory.groups if not _is_admin_group(group.name)), "users"
     )
@@ -216,26 +216,27 @@ def _propose_slurm(slurm: SlurmFound) -> Iterator[Part]:
 
 def _propose_defaults(slurm: SlurmFound) -> Iterator[Part]:
     gpus = {node.name for node in slurm.nodes if node.gpus}
-    default = next((part for part in slurm.partitions if part.default), None)
-    with_gpus = [part for part in slurm.partitions if gpus.intersection(part.nodes)]
-    # Partitions with GPU nodes only come first, then those with the most GPU nodes.
-    with_gpus.sort(key=lambda part: (not gpus.issuperset(part.nodes), -len(gpus & {*part.nodes})))
-    without = [part for part in slurm.partitions if part.nodes and not gpus & {*part.nodes}]
+    default = next((each for each in slurm.partitions if each.default), None)
+    with_gpus = [each for each in slurm.partitions if gpus.intersection(each.nodes)]
+    # Partitions that have only GPU nodes come first; among each kind, the one with the most.
+    with_gpus.sort(key=lambda each: (not gpus.issuperset(each.nodes), -len(gpus & {*each.nodes})))
+    without = [each for each in slurm.partitions if each.nodes and not gpus & {*each.nodes}]
     if default:
         yield ProposedSetting("default_partition", default.name, "Slurm's default")
     if with_gpus:
-        name = with_gpus[0].name
-        yield ProposedSetting(
-            "default_gpu_partition", name, "the one with the most GPU nodes, and only GPU nodes"
-        )
+        partition = with_gpus[0]
+        why = "the one with the most GPU nodes"
+        if gpus.issuperset(partition.nodes):
+            why += ", of those with only GPU nodes"
+        yield ProposedSetting("default_gpu_partition", partition.name, why)
     service = without[0] if without else default
     if service:
         why = "no GPU there" if without else "Slurm's default: all others have GPUs too"
         yield ProposedSetting(
             "service_partition", service.name, f"for TensorBoards of ended jobs; {why}"
         )
-    chosen = [part for part in (default, *with_gpus[:1]) if part]
-    longest = [part.max_time_minutes for part in chosen if part.max_time_minutes]
+    chosen = [each for each in (default, *with_gpus[:1]) if each]
+    longest = [each.max_time_minutes for each in chosen if each.max_time_minutes]
     minutes = min([DEFAULT_MINUTES, *longest])
     yield ProposedSetting(
         "default_time_limit_minutes", minutes, "no longer than these partitions allow"
@@ -264,7 +265,7 @@ def _propose_accounts(slurm: SlurmFound) -> Iterator[Part]:
         yield ProposedSetting("default_slurm_account", names[0], "the only account; for new users")
     elif names:
         yield ProposedSetting(
-            "default_slurm_account", None, "the account of these for new users", names[0]
+            "default_slurm_account", None, "one of these accounts, for new users", names[0]
         )
     why = "groups whose Slurm account has another name"
     yield ProposedSetting("slurm_account_of_group", None, why, {"physics": "phys"})

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from portal.api.usage import UsageBy, usage_csv, usage_totals
-from portal.cli.context import as_json, run, table
+from portal.cli.context import Json, print_json, print_table, run
 
 
 def usage(
@@ -31,7 +31,7 @@ def usage(
         str | None, typer.Option(help="Only members of this group.", show_default=False)
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    json: Json = False,
 ) -> None:
     """Show GPU-hours and CPU-hours by user, group, Slurm account, month or day."""
     if csv and json:
@@ -44,10 +44,10 @@ def usage(
     if csv:
         sys.stdout.write(usage_csv(totals))
     elif json:
-        as_json(totals)
+        print_json(totals)
     else:
         rows = [*totals.items, totals.total.model_copy(update={"name": "total"})]
-        table(
+        print_table(
             (by.upper(), "GPU-HOURS", "CPU-HOURS", "JOBS"),
             [(row.name, row.gpu_hours, row.cpu_hours, row.jobs) for row in rows],
         )

@@ -73,10 +73,10 @@ def delete(
     """Disable a user and, once their sessions and jobs have ended, delete the account."""
     if confirm != username:
         raise typer.BadParameter(f"Set --confirm {username} to confirm.")
-    leaving = DeletionOptions(None if files is HomePolicy.KEEP else HomeTask(files.value), jobs)
+    options = DeletionOptions(None if files is HomePolicy.KEEP else HomeTask(files.value), jobs)
 
     async def execute(context: AppContext, by: Actor) -> None:
-        await offboarding.delete(context, username, leaving, by)
+        await offboarding.delete(context, username, options, by)
 
     run(execute)
     typer.echo(f"{username} is being deleted. {CLOSING.format(username=username)}")

@@ -11,7 +11,7 @@ import typer
 
 from portal.api.admin_users import ImportLine
 from portal.api.user_schemas import CheckOut, UserOut, UserRow, row_out, show
-from portal.cli.context import Json, Number, Text, as_json, run, table, write_secret
+from portal.cli.context import Json, Number, Text, print_json, print_table, run, write_secret
 from portal.context import AppContext
 from portal.directory.contract import Edit, NewDirectoryUser, OneTimePassword
 from portal.services.audit.audit import Actor
@@ -55,7 +55,7 @@ def list_users(
         while len(rows) < limit:
             count = min(PAGE, limit - len(rows))
             page = await listing.page(context, query, state, cursor, count)
-            rows += [row_out(context, seen) for seen in page.users]
+            rows += [row_out(context, user) for user in page.users]
             notes |= dict.fromkeys(note for note in (page.incomplete, page.problem) if note)
             cursor = page.cursor
             if cursor is None:
@@ -66,10 +66,10 @@ def list_users(
     for note in notes:
         typer.echo(note, err=True)
     if json:
-        as_json(rows)
+        print_json(rows)
         return
     header = ("USERNAME", "NAME", "ROLE", "STATE", "UID", "MAIL")
-    table(
+    print_table(
         header,
         [
             (row.username, row.display_name, row.role, _format_state(row), row.uid, row.email)
@@ -93,7 +93,7 @@ def _format_state(row: UserRow) -> str:
 @app.command("show")
 def show_user(username: Username, json: Json = False) -> None:
     """Show all details of a user."""
-    _print(run(lambda context, _by: _load_user(context, username)), json=json)
+    _print_user(run(lambda context, _by: _load_user(context, username)), json=json)
 
 
 async def _load_user(context: AppContext, username: str) -> UserOut:
@@ -102,9 +102,9 @@ async def _load_user(context: AppContext, username: str) -> UserOut:
     return await show(context, username)
 
 
-def _print(user: UserOut, *, json: bool) -> None:
+def _print_user(user: UserOut, *, json: bool) -> None:
     if json:
-        as_json(user)
+        print_json(user)
         return
     facts = {
         "username": user.username,
@@ -255,7 +255,7 @@ def edit(
         await commands.edit(context, username, changes, version, by)
         return await _load_user(context, username)
 
-    _print(run(execute), json=json)
+    _print_user(run(execute), json=json)
 
 
 @app.command()
@@ -367,7 +367,7 @@ def _print_report(user_import: UserImport, *, json: bool) -> None:
             "failed": user_import.failed,
         }
         rows = [ImportLine.model_validate(row).model_dump(mode="json") for row in user_import.rows]
-        as_json({**counts, "rows": rows})
+        print_json({**counts, "rows": rows})
         return
     header = ("LINE", "USERNAME", "RESULT", "LOGIN GROUP", "ACCOUNT", "ROLE", "REASON")
     shown = (
@@ -376,7 +376,7 @@ def _print_report(user_import: UserImport, *, json: bool) -> None:
         else [row for row in user_import.rows if row.findings]
     )
     if shown:
-        table(header, [_to_cells(row) for row in shown])
+        print_table(header, [_to_cells(row) for row in shown])
     created = "would be created" if user_import.dry_run else "were created"
     others = f"{user_import.exists} already exist, {user_import.failed} failed."
     typer.echo(f"{user_import.created} {created}, {others}")

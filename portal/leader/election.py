@@ -26,6 +26,7 @@ class LeaderElection:
     """The election of the leader.
 
     `leads` is set while this portal is the leader; `ending` once the process is shutting down.
+    `requests` are the tasks of the requests that it is answering as the leader.
     """
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
@@ -42,9 +43,9 @@ class LeaderElection:
         return not self._settings.database.startswith("sqlite")
 
     @property
-    def name(self) -> str | None:
+    def connection_name(self) -> str | None:
         """Return the application name of this portal's database connections while it leads."""
-        return self._lock.name if self._lock else None
+        return self._lock.connection_name if self._lock else None
 
     @asynccontextmanager
     async def run(self, open_work: LeaderWork) -> AsyncIterator[None]:

@@ -26,24 +26,27 @@ from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
-OWN = frozenset({"/healthz", "/readyz", "/metrics"})
+LOCAL_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that each portal answers itself."""
 PEER_TOKEN, CLIENT, HOPS = b"x-portal-peer", b"x-portal-client", b"x-portal-hops"
 MAX_HOPS = 3
 WAIT_S = 20.0
 RETRY_S = 0.5
-HOP_BY_HOP = frozenset(
+NOT_FORWARDED = frozenset(
     {
         b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer",
         b"transfer-encoding", b"upgrade", b"expect", PEER_TOKEN, CLIENT, HOPS,
     }
 )  # fmt: skip
+"""Hop-by-hop headers, and the portals' own headers, which a client must not set."""
 NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 NO_LEADER = "The portal is switching to another server. Try again in a moment."
 
 
 class LeaderForwardMiddleware:
-    """The outermost middleware, for portals on PostgreSQL."""
+    """The outermost middleware of portals on PostgreSQL: answers a request if this portal leads,
+    else forwards it to the leader.
+    """
 
     def __init__(self, app: ASGIApp, election: LeaderElection, settings: Settings) -> None:
         self.app = app
@@ -60,7 +63,7 @@ class LeaderForwardMiddleware:
             await problem_response(NotFound())(scope, receive, send)
             return
         scope, hops = self._restore_request(scope)
-        if scope["path"] in OWN:
+        if scope["path"] in LOCAL_PATHS:
             await self.app(scope, receive, send)
             return
         body = _Body(receive, scope["headers"])
@@ -162,7 +165,7 @@ class LeaderForwardMiddleware:
         client_address = scope["client"][0] if scope["client"] else ""
         own = {PEER_TOKEN: self._token, CLIENT: client_address, HOPS: str(hops + 1)}
         headers = [
-            *(_to_text(pair) for pair in scope["headers"] if pair[0] not in HOP_BY_HOP),
+            *(_to_text(pair) for pair in scope["headers"] if pair[0] not in NOT_FORWARDED),
             *((name.decode(), value) for name, value in own.items()),
         ]
         return await send_request(
@@ -173,7 +176,7 @@ class LeaderForwardMiddleware:
         headers = [
             (name.lower(), value)
             for name, value in answer.raw_headers
-            if name.lower() not in HOP_BY_HOP | {b"date"}
+            if name.lower() not in NOT_FORWARDED | {b"date"}
         ]
         stream = answer.content_type == "text/event-stream"
         pieces = self._iterate_until_shutdown(answer, stream=stream)

@@ -18,6 +18,8 @@ from sqlalchemy.engine import make_url
 log = structlog.get_logger(__name__)
 
 CLASS, OBJECT = 0x706F7274, 1  # the lock's two numbers; the first is "port"
+# How the application names of connections begin: the one that holds the lock, followed by the
+# leader's address, and those with which the leader works.
 LEADS = "portal leads at "
 AT_WORK = "portal at work "
 ANSWER_S = 5.0
@@ -36,14 +38,14 @@ SERVER_KEEPALIVES = (
     "SET tcp_keepalives_count = 3",
 )
 
+# Every account that can connect to the database can take the lock and choose any name: only the
+# portal's own account is trusted for the leader's address.
 _HELD: LiteralString = """
     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
     AND l.classid = %(class)s AND l.objid = %(object)s AND a.datname = current_database()
     AND a.usename = current_user
 """
-# Every account that can connect to the database can take the lock and choose any name: only the
-# portal's own account is trusted for the leader's address.
 _MINE: LiteralString = f"SELECT a.application_name {_HELD} AND l.pid = %(pid)s"
 _LEADER: LiteralString = f"SELECT a.application_name {_HELD}"
 _TAKE: LiteralString = "SELECT pg_advisory_lock(%(class)s, %(object)s)"
@@ -58,15 +60,15 @@ _END_OTHERS: LiteralString = """
 class LeaderLock:
     """The leader lock.
 
-    `address` is where the other portals reach this one; `name` is the application name of its
-    working connections, so that a successor can end them.
+    `address` is where the other portals reach this one; `connection_name` is the application name
+    of its working connections, so that a successor can end them.
     """
 
     def __init__(self, url: str, address: str) -> None:
         parsed = make_url(url)
         _, self._where = parsed.get_dialect()().create_connect_args(parsed)
         self.address = address
-        self.name = f"{AT_WORK}{secrets.token_hex(8)}"
+        self.connection_name = f"{AT_WORK}{secrets.token_hex(8)}"
         self._holding: psycopg.AsyncConnection[Any] | None = None
         self._query_connection: psycopg.AsyncConnection[Any] | None = None
         self._query_lock = asyncio.Lock()
@@ -99,7 +101,7 @@ class LeaderLock:
         (taken,) = await result.fetchone() or (False,)
         if taken is False:  # `pg_advisory_lock` itself returns nothing
             return False
-        await self._holding.execute(_END_OTHERS, {"kind": AT_WORK, "mine": self.name})
+        await self._holding.execute(_END_OTHERS, {"kind": AT_WORK, "mine": self.connection_name})
         return True
 
     async def wait_until_lost(self) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import DeclarativeBase
 from portal.db import UtcDateTime
 from spawner.slurm.model import Outcome
 
-NAMES = {
+NAMING_CONVENTION = {
     "ix": "ix_%(column_0_N_label)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
     "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
@@ -90,6 +90,10 @@ class JobKind(StrEnum):
 
 
 class JobState(StrEnum):
+    """The state of a Slurm job of the portal. STARTING: a session that runs in Slurm, and whose
+    server does not answer yet.
+    """
+
     SUBMITTING = "submitting"
     QUEUED = "queued"
     STARTING = "starting"
@@ -100,6 +104,8 @@ class JobState(StrEnum):
 
 
 class Wanted(StrEnum):
+    """The desired state of a job or of an image import."""
+
     RUN = "run"
     STOP = "stop"
 
@@ -138,7 +144,7 @@ def _enum_column(kind: type[StrEnum]) -> Enum:
 
 
 class Base(DeclarativeBase):
-    metadata = MetaData(naming_convention=NAMES)
+    metadata = MetaData(naming_convention=NAMING_CONVENTION)
     type_annotation_map = {  # noqa: RUF012 - SQLAlchemy declares it as a mutable class attribute
         datetime: UtcDateTime(),
         dict[str, Any]: JSON(none_as_null=True),

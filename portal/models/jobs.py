@@ -48,7 +48,10 @@ class Job(Base):
     the folder of a session that was removed from its owner's list has been deleted. `version`
     guards updates: a writer that read an older row gets StaleDataError instead of overwriting.
     `changed_at` is the time of the last write; the reconcile loop finds changed rows by it.
-    `duration_s` follows from `started_at` and `ended_at`, for lists that are sorted by it.
+    `submit_time` is the submission according to Slurm, by which its job is distinguished from a
+    later one with the same number; `submitted_at` is the first submission. `stale_since` is since
+    when Slurm has not answered, null while it does. `duration_s` follows from `started_at` and
+    `ended_at`, for lists that are sorted by it.
     """
 
     __tablename__ = "jobs"
@@ -135,7 +138,9 @@ class Session(Job):
     `tls_name` is the name in the certificate that the server presents; a server without one is
     reached over plain HTTP. `adopted_at` is the time at which the hub adopted the session as its
     named server, by handing over the environment that became `server_env`. `ready_at` is cleared
-    when the hub releases the server, `first_ready_at` never is.
+    when the hub releases the server, `first_ready_at` never is. `timings` are the times of the
+    steps that the node program reported. `usage` is from Slurm's accounting, which is read when
+    `usage_due` has come.
 
     `idempotency_key` and `body_hash` work as for a BatchJob; `owner_id` is repeated here because
     their uniqueness is per owner.
@@ -205,7 +210,8 @@ class BatchJob(Job):
     those of an array are in its `tasks`, which are long: lists read only `task_counts`, the numbers
     of its tasks by state, or by outcome for ended ones. `gpu_percent` is the mean use of the GPUs
     of an ended job, as its samplers measured it. The client's idempotency key is unique per owner;
-    `body_hash` shows whether the same key came with a different request.
+    `body_hash` shows whether the same key came with a different request. `usage` and `usage_due`
+    are as in Session.
 
     `lost_jobs` are the Slurm jobs that were submitted for it before, and that Slurm forgot
     (`outcome` is null) or ended before the script began: `job_id`, `submit_time`, `outcome`.

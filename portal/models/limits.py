@@ -14,10 +14,9 @@ class Limit(Base):
     """The limits of one user, one group, or the default; a null column means unset.
 
     `name` is a username, a group name, or empty for the default. `gpus_by_type` maps a GPU type to
-    a number; `partitions`, `accounts` and `qos` are lists of names. `held` applies to a row that a
-    group manager wrote: the values, by field name, that an administrator or the manager of another
-    group had set before and that the manager could not exceed. After an administrator's row, that
-    is every field.
+    a number; `partitions`, `accounts` and `qos` are lists of names. `held`: the values, by field
+    name, that an administrator or the manager of another group set last, and that a group manager
+    can only lower. After a change by an administrator they are the row's own.
     """
 
     __tablename__ = "limits"

@@ -26,8 +26,9 @@ class ImageImport(Base):
     `wanted` the desired one.
 
     `reference` holds no credentials: a reference with credentials is rejected before it gets here.
-    `percent` is of the phase; `bytes_done` is the number of bytes fetched, of `bytes_total` once
-    that is known; `size_bytes` and `sha256` describe the finished file.
+    `phase` is the step of a running import (spawner/containers/pull.py), `percent` its progress;
+    `bytes_done` is the number of bytes fetched, of `bytes_total` once that is known; `size_bytes`
+    and `sha256` describe the finished file.
     """
 
     __tablename__ = "image_imports"
@@ -88,7 +89,7 @@ class AuditEvent(Base):
 
 
 class Refusals(Base):
-    """Refused logins of one name from one address since `since`.
+    """Refused logins, or other refused actions, of one name from one address since `since`.
 
     `own_events` counts the refusals that got an audit event each, `times` the further ones, which
     are merged into one event. Then the row is deleted.

@@ -1,6 +1,7 @@
 """The tables of users: identity, roles and groups, logins, and home directories.
 
-`users` has a row for each user who logged in or was created or named by an administrator.
+`users` has a row for each user who logged in, or whose account an administrator created or changed
+here. Other users of the directory have none.
 """
 
 from datetime import datetime
@@ -24,7 +25,7 @@ from portal.models.base import (
 
 
 class User(Base):
-    """A user who logged in, or was created or named by an administrator.
+    """A user who logged in, or whose account an administrator created or changed here.
 
     `uid` is the last value read from the directory. `role` is the effective role: the higher of
     `directory_role`, derived from the groups at the last refresh, and `granted_role`, granted by an
@@ -123,6 +124,7 @@ class HomeCommandRun(Base):
 class WebSession(Base):
     """One login of one browser. The cookie's token itself is never stored.
 
+    `password_at` is when the password was last entered: at the login, or again later.
     `second_factor_at` is null for a login with a password only.
     """
 
@@ -143,7 +145,7 @@ class WebSession(Base):
 
 
 class ContentLogin(Base):
-    """A web session's login on one content host; `token_hash` is of the cookie there.
+    """A web session's login on one content host; `token_hash` is the hash of the cookie there.
 
     It grants nothing else, ends with its web session, and has no expiry of its own.
     """
@@ -163,7 +165,8 @@ class ContentCode(Base):
     """A single-use code, valid for seconds, that becomes a `ContentLogin` in the browser whose
     content host redirected here.
 
-    `state_hash` is of the state that this browser keeps.
+    `state_hash` is the hash of the random state in that browser's cookie: no other browser can use
+    the code.
     """
 
     __tablename__ = "content_codes"
@@ -222,8 +225,9 @@ class DeviceLogin(Base):
     the device has collected its token.
 
     The device keeps the device code, and its user types the user code; both are stored as hashes.
-    `device` and `ip` are as the device reported them. `approved` is null until the user decides;
-    `user_id` and the token's `days` are set with the decision.
+    `device` is the name that the device reported, `ip` the address of its request, and `network`
+    the part of it that limits apply to. `approved` is null until the user decides; `user_id` and
+    the token's `days` are set with the decision.
     """
 
     __tablename__ = "device_logins"
@@ -248,7 +252,7 @@ class DeviceLogin(Base):
 
 
 class SecondFactor(Base):
-    """A user's authenticator app. `secret` is encrypted; it counts once `confirmed_at` is set.
+    """A user's authenticator app. It counts once `confirmed_at` is set. `secret` is encrypted.
 
     `last_step` is the time step of the newest accepted code: no code is accepted twice.
     """

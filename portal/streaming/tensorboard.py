@@ -26,7 +26,7 @@ from spawner.timing import measured
 
 log = structlog.get_logger(__name__)
 
-ASK_AGAIN_S = 3.0
+RECHECK_S = 3.0
 
 # No Cookie, Authorization or Origin, no Host, no hop-by-hop header, no address of the viewer.
 REQUEST_HEADERS = frozenset(
@@ -86,19 +86,19 @@ class TensorboardTarget:
     """The location of a TensorBoard.
 
     In the browser it is at `origin` below the path `prefix`, which ends in its ticket; on its node
-    it is below `own`. `frames`: the origin that may show it in a frame.
+    it is below `node_path`. `frames`: the origin that may show it in a frame.
     """
 
     origin: str
     prefix: str
-    own: str
+    node_path: str
     frames: str | None = None
 
 
 def response_headers(upstream: Iterable[tuple[bytes, bytes]], target: TensorboardTarget) -> Headers:
     """Return the headers for the browser: those that may pass, and those that confine the page.
 
-    A redirect to a path that is not below the TensorBoard's own is dropped.
+    A redirect to a path that is not below the TensorBoard's `node_path` is dropped.
     """
     passed: Headers = []
     chunked = False
@@ -142,10 +142,10 @@ def _to_inside_path(location: bytes, target: TensorboardTarget) -> bytes | None:
     own host.
     """
     parts = urlsplit(location.decode("latin-1"))
-    if not parts.path.startswith(target.own) or ".." in parts.path or "%" in parts.path:
+    if not parts.path.startswith(target.node_path) or ".." in parts.path or "%" in parts.path:
         return None
     query = f"?{parts.query}" if parts.query else ""
-    return f"{target.prefix}{parts.path.removeprefix(target.own)}{query}".encode("latin-1")
+    return f"{target.prefix}{parts.path.removeprefix(target.node_path)}{query}".encode("latin-1")
 
 
 def confinement(target: TensorboardTarget) -> Headers:
@@ -173,6 +173,7 @@ def tensorboard_policy(base: str, frames: str | None = None) -> str:
     which `frame-ancestors` must let in, and the audio player. `frames`: the origin of the notebooks
     that may show it in a frame.
     """
+    ancestors = f"'self' {frames}" if frames else "'self'"
     return "; ".join(
         (
             "default-src 'none'",
@@ -189,7 +190,7 @@ def tensorboard_policy(base: str, frames: str | None = None) -> str:
             "manifest-src 'none'",
             f"base-uri {base}",
             "form-action 'none'",
-            f"frame-ancestors {' '.join(filter(None, (repr('self'), frames)))}",
+            f"frame-ancestors {ancestors}",
             "sandbox allow-scripts allow-same-origin allow-forms allow-downloads allow-modals",
         )
     )
@@ -205,9 +206,7 @@ class Exchange:
     body: bytes
     target: TensorboardTarget
     guard_key: str = field(repr=False)
-    """The run's key: signs our request, and proves that the response is TensorBoard's
-    own.
-    """
+    """The run's key: signs our request, and proves that the response is TensorBoard's own."""
     tls: Mapping[str, Any] = field(default_factory=dict)
     """aiohttp's TLS options for the expected certificate; empty: plain HTTP."""
 
@@ -217,7 +216,7 @@ async def _allow_always() -> bool:
 
 
 class Forwarded(Response):
-    """The response of a TensorBoard, streamed as it arrives; `away` is sent if there is none.
+    """The response of a TensorBoard, streamed as it arrives; without one, `unavailable` is sent.
 
     `client` must keep no cookies and decompress nothing. If the browser disconnects, the request to
     the node is cancelled; a long response is cut off once `allowed` returns false. `turn` is held
@@ -228,7 +227,7 @@ class Forwarded(Response):
         self,
         client: aiohttp.ClientSession,
         exchange: Exchange,
-        away: Response,
+        unavailable: Response,
         metrics: Metrics,
         allowed: proxy.Allowed = _allow_always,
         turn: AbstractAsyncContextManager[None] | None = None,
@@ -238,7 +237,7 @@ class Forwarded(Response):
         self._metrics = metrics
         self._client = client
         self._exchange = exchange
-        self._away = away
+        self._unavailable = unavailable
         self._allowed = allowed
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -249,19 +248,19 @@ class Forwarded(Response):
     async def _wait_and_forward(self, scope: Any, receive: Receive, send: Send) -> None:
         """Forward the request once it is its turn.
 
-        Access is checked only while it runs: many requests may wait, and they are checked when they
-        begin.
+        Access is not checked while the request waits, because many may wait: it is checked after a
+        long wait, and then regularly while the request runs.
         """
         asked_s = time.monotonic()
         try:
             async with self._turn:
-                waited = time.monotonic() - asked_s > ASK_AGAIN_S
+                waited = time.monotonic() - asked_s > RECHECK_S
                 if waited and not await self._allowed():
                     await problem_response(NotFound())(scope, receive, send)
                     return
                 await proxy.run_until(
                     self._forward(scope, receive, send),
-                    proxy.wait_until_forbidden(self._allowed, ASK_AGAIN_S),
+                    proxy.wait_until_forbidden(self._allowed, RECHECK_S),
                 )
         except TooManyRequests as error:
             await problem_response(error)(scope, receive, send)
@@ -276,7 +275,7 @@ class Forwarded(Response):
                 url=str(self._exchange.url.origin()),
                 cause=f"{type(error).__name__}: {error}"[:300],
             )
-            await self._away(scope, receive, send)
+            await self._unavailable(scope, receive, send)
             return
         async with answer:
             headers = response_headers(answer.raw_headers, self._exchange.target)

@@ -1,5 +1,6 @@
 """Content hosts: separate hosts that serve users' own content (notebooks, TensorBoards), so that it
-never shares the portal's origin. Finds the host of a request, and redirects between them.
+never shares the portal's origin. Finds the content host of a request, and redirects between it
+and the portal.
 
 With `same_origin_content` there is only the portal's host.
 """
@@ -16,8 +17,9 @@ from portal.config.settings import Settings
 from portal.services.auth import content_logins
 from portal.services.hashes import hash_token
 
-CONTENT_HOST = "X-Content-Host"
+CONTENT_HOST_HEADER = "X-Content-Host"
 """The header in which nginx's and the hub's subrequests name the browser's host."""
+# The paths of a login at a content host, in the order of a browser's visits: api/content.py.
 BEGIN = "/content/begin"
 OPEN = "/content/open"
 ENTER = "/content/enter"
@@ -75,13 +77,13 @@ def to_login(request: Request, settings: Settings) -> Response:
     """
     host = content_host(request, settings)
     if host is not None:
-        return redirect_to_login(request, settings, host, path_of(request))
+        return redirect_for_code(request, settings, host, path_of(request))
     headers = {"Cache-Control": "no-store"}
     where = f"/login?next={quote(path_of(request), safe='/')}"
     return RedirectResponse(where, status_code=302, headers=headers)
 
 
-def redirect_to_login(request: Request, settings: Settings, host: str, back: str) -> Response:
+def redirect_for_code(request: Request, settings: Settings, host: str, back: str) -> Response:
     """Redirect to the portal for a code that logs this browser in at this content host, and then to
     `back`.
     """

@@ -1,4 +1,4 @@
-"""Types of request fields, shared by all routes: times, texts, numbers."""
+"""Types of request fields, shared by all routes: times and texts."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 from portal.services.times import check_time
 
 _DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}")
-# Characters that change the display order of text, except the two plain marks.
+# Characters that change the display order of text. The plain marks U+200E and U+200F are allowed.
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _BREAKS = frozenset("\u2028\u2029")
 NOT_A_TIME = "This must be a time such as 2026-01-31T08:00:00Z."
@@ -48,6 +48,6 @@ def _check_lines(text: str) -> str:
 
 
 Line = Annotated[str, AfterValidator(_check_line)]
-"""Text without control characters, line breaks, and characters that reverse the order of text."""
+"""Text without control characters, line breaks, or characters that reverse the order of text."""
 Lines = Annotated[str, AfterValidator(_check_lines)]
 """The same with several lines."""

@@ -101,8 +101,7 @@ class BodyLimit:
     CHUNK = re.compile("/api/v1/files/uploads/[^/]+")
     LARGE = re.compile(
         "/api/v1/(?:files/(?:text|delete|move)|jobs(?:/[^/]+)?|templates/[^/]+/render"
-        "|scripts/import"
-        "|admin/users/import)|/(?:internal|tensorboard)/.*"
+        "|scripts/import|admin/users/import)|/(?:internal|tensorboard)/.*"
     )
 
     def __init__(
@@ -117,9 +116,9 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        most = self._max_body_bytes(scope)
+        max_bytes = self._max_body_bytes(scope)
         announced = HTTPConnection(scope).headers.get("content-length", "0")
-        if not announced.isdecimal() or int(announced) > most:
+        if not announced.isdecimal() or int(announced) > max_bytes:
             await problem_response(TooLarge())(scope, receive, send)
             return
         seen = 0
@@ -128,7 +127,7 @@ class BodyLimit:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > most:
+            if seen > max_bytes:
                 # The one exception that the framework's body parsing passes on unchanged.
                 raise HTTPException(413)
             return message

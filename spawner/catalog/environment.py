@@ -67,7 +67,7 @@ class Environment:
     default_resources: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
-    def kernel(self) -> bool:
+    def has_kernel(self) -> bool:
         return bool(self.kernel_argv)
 
     def resources(self) -> Resources:
@@ -108,7 +108,7 @@ class Catalog:
         folders = CatalogFolders(image_dirs=(image_dir,), site_dir=site_dir, shipped=shipped)
         problems: list[str] = []
         environments: dict[str, Environment] = {}
-        for name, path in files(folders, "environments").items():
+        for name, path in list_files(folders, "environments").items():
             try:
                 environments[name] = load_environment(path, folders)
             except CatalogError as error:
@@ -118,7 +118,7 @@ class Catalog:
         return Catalog(MappingProxyType(environments))
 
 
-def files(folders: CatalogFolders, kind: str) -> dict[str, Path]:
+def list_files(folders: CatalogFolders, kind: str) -> dict[str, Path]:
     """Return the files KIND/NAME.yaml by name, sorted; a site's file replaces the shipped one.
 
     Raises CatalogError if the site folder does not exist, OSError if it cannot be read.

@@ -90,7 +90,7 @@ _FUNCTIONS = {
 }
 
 
-def functions(body: str) -> list[str]:
+def list_functions(body: str) -> list[str]:
     """Return the functions that a script calls, and those that these call, once each."""
     named = {name for name in _FUNCTIONS if re.search(rf"\b{name}\b", body)}
     for name in tuple(named):

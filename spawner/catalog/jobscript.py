@@ -21,9 +21,9 @@ from typing import Any
 
 from spawner.catalog import own_script
 from spawner.catalog.environment import Environment
-from spawner.catalog.job_functions import MPI_VARIABLE, NOTEBOOK, functions
+from spawner.catalog.job_functions import MPI_VARIABLE, NOTEBOOK, list_functions
 from spawner.catalog.launch_files import EXIT_CLAIMED, job_dir, quote
-from spawner.catalog.parameters import types
+from spawner.catalog.parameters import permitted_types
 from spawner.catalog.template import Template, array_tasks
 from spawner.containers.kernels import KernelContext, job_command, kernelspec
 from spawner.slurm.model import Resources
@@ -78,8 +78,8 @@ class JobContext:
 
 
 @dataclass(frozen=True)
-class Rendered:
-    """Job to submit.
+class RenderedJob:
+    """Script of a job, and how it is to be submitted.
 
     `files` are stored beside the script in the job's folder; `array` is the number of tasks, None
     for a single job; `signal` is Slurm's --signal.
@@ -100,7 +100,9 @@ portal_status=$?
 exit "$portal_status\""""
 
 
-def render_job(template: Template, parameters: Mapping[str, Any], context: JobContext) -> Rendered:
+def render_job(
+    template: Template, parameters: Mapping[str, Any], context: JobContext
+) -> RenderedJob:
     """Return the job for parameters that passed `check_parameters`.
 
     Raises ScriptRefused if the script becomes too long, or if the environment has no kernel for a
@@ -122,10 +124,10 @@ def render_job(template: Template, parameters: Mapping[str, Any], context: JobCo
     files = dict(template.programs)
     if NOTEBOOK in script:
         files["kernel.json"] = _kernel_json(context)
-        parts += [_set_notebook(context)]
-    parts += [_define_in_env(context, kept_variables), *functions(script), script.rstrip("\n")]
+        parts += [_set_notebook_paths(context)]
+    parts += [_define_in_env(context, kept_variables), *list_functions(script), script.rstrip("\n")]
     parts += [_FINISH] if template.requeue else []
-    return Rendered(
+    return RenderedJob(
         script=_check_size("\n".join([*parts, ""])),
         files=files,
         array=len(tasks) or None,
@@ -135,13 +137,13 @@ def render_job(template: Template, parameters: Mapping[str, Any], context: JobCo
     )
 
 
-def render_script(script: str, context: JobContext, environment: Environment | None) -> Rendered:
+def render_script(script: str, context: JobContext, environment: Environment | None) -> RenderedJob:
     """Return the job for a user's own script.
 
     The interpreter in its first line runs it, /bin/bash by default, inside the environment if one
     is given. Raises ScriptRefused with the line that is not permitted.
     """
-    read = own_script.read(script, MAX_SCRIPT_BYTES)
+    read = own_script.parse_script(script, MAX_SCRIPT_BYTES)
     run = f'{shlex.join(read.interpreter)} "$PORTAL_JOB_DIR/{USER_SCRIPT}"'
     parts = [
         "#!/bin/bash",
@@ -153,8 +155,8 @@ def render_script(script: str, context: JobContext, environment: Environment | N
     if environment:
         parts += [_define_in_env(replace(context, environment=environment)), f"in_env {run}"]
     else:
-        parts += [*_load_modules(context), f"exec {run}"]
-    return Rendered(
+        parts += [*_define_module(context), f"exec {run}"]
+    return RenderedJob(
         script="\n".join([*parts, ""]),
         files={USER_SCRIPT: script},
         array=None,
@@ -172,13 +174,13 @@ def task_logdir(logdir: str, index: int) -> str:
 def _expand_home(template: Template, name: str, value: Any, context: JobContext) -> Any:
     """Return a value with a path's ~ replaced by the home: the shell does not expand it quoted."""
     rule = template.parameters["properties"][name]
-    if rule.get("x-widget") != "path" or "string" not in types(rule) or value is None:
+    if rule.get("x-widget") != "path" or "string" not in permitted_types(rule) or value is None:
         return value
     home = context.home.rstrip("/")
     return home + value[1:] if value == "~" or value.startswith("~/") else value
 
 
-def _load_modules(context: JobContext) -> list[str]:
+def _define_module(context: JobContext) -> list[str]:
     """Return the lines that define `module` for scripts that bash runs, as in a login shell.
 
     Both module systems export the function, or set BASH_ENV to their file.
@@ -324,12 +326,12 @@ def _to_kernel_context(context: JobContext, node_dir: str) -> KernelContext:
 def _kernel_json(context: JobContext) -> str:
     """Return the kernel.json for a notebook that runs as a job."""
     environment = context.environment
-    if environment is None or not environment.kernel:
+    if environment is None or not environment.has_kernel:
         raise ScriptRefused("environment", "This environment has no kernel to run a notebook with.")
     return json.dumps(kernelspec(environment, _to_kernel_context(context, context.node_dir)))
 
 
-def _set_notebook(context: JobContext) -> str:
+def _set_notebook_paths(context: JobContext) -> str:
     return f"""\
 PORTAL_PYTHON={quote(context.runtime_dir + "/bin/python")}
 PORTAL_NODE_DIR={quote(context.node_dir)}"""

@@ -20,7 +20,7 @@ APP_SETTINGS_FOLDER = "lab"
 
 @dataclass(frozen=True)
 class LabTexts:
-    """Texts of the portal on the page from its first moment on; the others are in frontend/lab."""
+    """Texts of the portal in JupyterLab's configuration; its other texts are in frontend/lab."""
 
     terminal: str
     open_shell: str
@@ -83,7 +83,7 @@ def _overrides(environments: Sequence[Environment], texts: LabTexts) -> dict[str
 
 
 def _button(environment: Environment, texts: LabTexts) -> Mapping[str, Any]:
-    """Return a button at the top of the window: one click in every view."""
+    """Return a button for the top bar, which every view shows."""
     return {
         "name": "environment-terminal",
         "command": "terminal:create-new",
@@ -98,7 +98,8 @@ def _button(environment: Environment, texts: LabTexts) -> Mapping[str, Any]:
 def _file_menu(environments: Sequence[Environment], texts: LabTexts) -> Mapping[str, Any]:
     """Return File → Terminal in Environment, with an entry for each.
 
-    A menu cannot rename a command, so the entries are a command of frontend/lab.
+    JupyterLab's own command would have the same label in each entry, so the entries use a command
+    of frontend/lab, which takes the label from its arguments.
     """
     entries = [
         {

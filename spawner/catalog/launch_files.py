@@ -2,8 +2,8 @@
 
 Pure.
 
-No I/O, and independent of Slurm and the database. The launcher stores the results in the job's own
-folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
+Independent of Slurm and the database. The launcher stores the results in the job's own folder,
+`HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
 
 **config.json of a session**, read by `spawner.node.session CONFIG`, contains
 
@@ -230,8 +230,9 @@ def _to_json(value: Mapping[str, Any]) -> str:
 def _to_script(runtime_dir: str, module: str, folder: str) -> str:
     """Return a script that claims the job, then runs a module.
 
-    `mkdir` is atomic on every file system used for homes, including NFS: of two copies of a job
-    (Slurm may start one again after a crash of its controller) only one passes it.
+    To claim it means to create `claimed` in its folder. `mkdir` is atomic on every file system used
+    for homes, including NFS: of two copies of a job (Slurm may start one again after a crash of its
+    controller) only one succeeds, and the other exits.
     """
     return "\n".join(
         [

@@ -9,6 +9,7 @@ refused rather than ignored, with a message that names the form's field for them
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ FORWARDED = {
     "reservation": None, "threads-per-core": None, "cores-per-socket": None, "tmp": None,
     "switches": None, "mem-bind": None, "ntasks-per-core": None,
 }  # fmt: skip
+"""The options that are passed on to sbatch, with their short form."""
+# The options that have a field in the form, with the name of the field.
 _FIELDS = {
     "partition": "partition", "nodes": "nodes", "gres": "gpus", "gpus": "gpus",
     "gpus-per-node": "gpus", "gpus-per-task": "gpus", "cpus-per-task": "cpus", "mem": "memory_gb",
@@ -32,7 +35,9 @@ SHORT = {letter: name for name, letter in FORWARDED.items() if letter} | {
     "A": "account", "q": "qos", "J": "job-name", "o": "output", "e": "error", "a": "array",
     "M": "clusters", "D": "chdir", "i": "input",
 }  # fmt: skip
-_WHY = {
+"""The options that have a short form, by that form."""
+# The reasons why other options are refused.
+_REASONS = {
     "output": "the portal saves and shows the script's output",
     "error": "the portal saves and shows the script's output",
     "job-name": "give the job its name in the form",
@@ -58,7 +63,7 @@ class OwnScript:
     sbatch_lines: tuple[str, ...]
 
 
-def read(script: str, max_bytes: int) -> OwnScript:
+def parse_script(script: str, max_bytes: int) -> OwnScript:
     """Parse a script. Raises ScriptRefused if it cannot be run unchanged."""
     check_text(script, max_bytes)
     if "\r\n" in script:
@@ -95,10 +100,10 @@ def _parse_interpreter(line: str) -> tuple[str, ...]:
     """Parse the first line as the kernel does: a program, and the rest as one argument."""
     if not line.startswith("#!"):
         return ("/bin/bash",)
-    program, _, argument = line[2:].strip().partition(" ")
+    program, *rest = re.split(r"[ \t]+", line[2:].strip(" \t"), maxsplit=1)
     if not program.startswith("/"):
         raise ScriptRefused("script", "Line 1: #! must be followed by a path, such as /bin/bash.")
-    return (program, argument.strip()) if argument.strip() else (program,)
+    return (program, *rest)
 
 
 def _sbatch_lines(lines: list[str]) -> Iterator[str]:
@@ -150,5 +155,5 @@ def _check_option(number: int, name: str) -> None:
     if name in _FIELDS:
         why = f"set it in the job's resources instead ({_FIELDS[name]})"
     else:
-        why = _WHY.get(name, "the portal doesn't pass it on")
+        why = _REASONS.get(name, "the portal doesn't pass it on")
     raise ScriptRefused("script", f"Line {number}: --{name[:40]}: {why}.")

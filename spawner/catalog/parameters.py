@@ -49,23 +49,23 @@ def check_values(
         if name not in submitted and "default" not in rule:
             problems.append((f"parameters.{name}", f"{rule['title']} must be filled in."))
             continue
-        values[name] = plain(submitted.get(name, rule.get("default")), rule)
+        values[name] = restore_integers(submitted.get(name, rule.get("default")), rule)
         problem = next(find_problems(values[name], rule), None)
         if problem:
             problems.append((f"parameters.{name}", f"{rule['title']} {problem}."))
     return values, problems
 
 
-def plain(value: object, rule: Mapping[str, Any]) -> Any:
-    """Return the value with integral floats as int: JSON does not distinguish 5 and 5.0."""
+def restore_integers(value: object, rule: Mapping[str, Any]) -> Any:
+    """Return the value with whole floats as int where the rule permits: JSON has 5.0 for 5 too."""
     if isinstance(value, list):
-        return [plain(item, rule.get("items", {})) for item in value]
-    if "integer" in types(rule) and isinstance(value, float) and value.is_integer():
+        return [restore_integers(item, rule.get("items", {})) for item in value]
+    if "integer" in permitted_types(rule) and isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
-def types(rule: Mapping[str, Any]) -> list[str]:
+def permitted_types(rule: Mapping[str, Any]) -> list[str]:
     """Return the types that a rule permits."""
     kinds: str | list[str] = rule.get("type", [])
     return [kinds] if isinstance(kinds, str) else kinds
@@ -85,7 +85,7 @@ def find_problems(value: object, rule: Mapping[str, Any]) -> Iterator[str]:
 
 def _add_limits(rule: Mapping[str, Any]) -> dict[str, Any]:
     limits = dict(rule)
-    kinds = types(rule)
+    kinds = permitted_types(rule)
     if "string" in kinds:
         limits.setdefault("maxLength", MAX_TEXT)
     if "array" in kinds:

@@ -116,7 +116,7 @@ def import_script(script: str) -> ImportedScript:
     values = _Values()
     before_command = True
     for number, line in enumerate(lines, start=1):
-        before_command = before_command and (not line.strip() or line.startswith("#"))
+        before_command = before_command and (not line.strip() or line.lstrip().startswith("#"))
         if not line.startswith("#SBATCH"):
             parts.append(line)
         elif not before_command:
@@ -263,7 +263,7 @@ def _parse_memory(value: str) -> float:
     return int(match[1]) * _GB[match[2].upper()]
 
 
-def parse_time(value: str) -> int:
+def _parse_time(value: str) -> int:
     """Return minutes, rounded up, from one of sbatch's formats: minutes, minutes:seconds,
     hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds.
     """
@@ -301,7 +301,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "mem": _parse_memory,
     "mem-per-cpu": _parse_memory,
     "mem-per-gpu": _parse_memory,
-    "time": parse_time,
+    "time": _parse_time,
 }
 
 

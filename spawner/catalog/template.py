@@ -22,7 +22,7 @@ import yaml
 from spawner.catalog import benchmarks
 from spawner.catalog import parameters as parameter_rules
 from spawner.catalog.benchmarks import Benchmark
-from spawner.catalog.environment import SHIPPED, CatalogFolders, files, read_yaml
+from spawner.catalog.environment import SHIPPED, CatalogFolders, list_files, read_yaml
 from spawner.slurm.model import Resources
 
 Category = Literal["train", "scale_out", "sweep", "inference", "benchmark", "other"]
@@ -32,7 +32,7 @@ MAX_TASKS = 1000
 MAX_PROGRAMS_BYTES = 512 * 1024  # all files of a job are sent to the launcher in one frame
 JOB_VARIABLES = frozenset({"home", "logdir", "nodes", "gpus", "cpus", "username"})
 """Variables that every script has, in addition to its parameters: see jobscript.JobContext."""
-USED_NAMES = frozenset(
+RESERVED_NAMES = frozenset(
     {"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"}  # may be in the environment
     | {"auto_resume", "histchars", "ignoreeof"}  # bash interprets these
     | {"portal_values"}  # see jobscript.py
@@ -114,7 +114,7 @@ def load_templates(shipped: Path = SHIPPED, site_dir: Path | None = None) -> dic
     folders = program_folders(catalog_folders)
     problems: list[str] = []
     templates: dict[str, Template] = {}
-    for name, path in files(catalog_folders, "templates").items():
+    for name, path in list_files(catalog_folders, "templates").items():
         try:
             templates[name] = load_template(path, folders)
         except TemplateError as error:
@@ -219,11 +219,11 @@ def _semantic_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterat
     for name, rule in properties.items():
         if name in JOB_VARIABLES:
             yield f"parameters.{name}: this name is reserved for a property of the job"
-        if name in USED_NAMES:
+        if name in RESERVED_NAMES:
             yield f"parameters.{name}: this name is reserved: bash or other programs use it"
         yield from (f"parameters.{name}.{problem}" for problem in _rule_problems(rule))
     for name in _as_names(fields.get("array")):
-        if "array" not in parameter_rules.types(properties.get(name, {})):
+        if "array" not in parameter_rules.permitted_types(properties.get(name, {})):
             yield f"array: {name} is not a parameter that is a list"
     for name in fields.get("programs", []):
         problems = _file_problems("jobs", name, folders)
@@ -251,7 +251,8 @@ def _list_variables(fields: Mapping[str, Any]) -> dict[str, str]:
     lists = {
         name
         for name, rule in fields.get("parameters", {}).items()
-        if "array" in parameter_rules.types(rule) and name not in _as_names(fields.get("array"))
+        if "array" in parameter_rules.permitted_types(rule)
+        and name not in _as_names(fields.get("array"))
     }
     names = {*fields.get("parameters", {}), *JOB_VARIABLES}
     return {name: f'"${{{name}[@]}}"' if name in lists else f'"${name}"' for name in names}
@@ -271,7 +272,7 @@ def _find_jinja(script: str, variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
-    kinds = parameter_rules.types(rule)
+    kinds = parameter_rules.permitted_types(rule)
     allowed = {_WIDGETS.get(kinds[0], "number"), "choice" if "enum" in rule else ""}
     if kinds[0] == "string":
         allowed |= {"path"}
@@ -281,7 +282,7 @@ def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
     yield from _limit_problems(rule)
     yield from (f"items.{problem}" for problem in _limit_problems(rule.get("items", {})))
     if "default" in rule:
-        value = parameter_rules.plain(rule["default"], rule)
+        value = parameter_rules.restore_integers(rule["default"], rule)
         problem = next(parameter_rules.find_problems(value, rule), None)
         if problem:
             yield f"default: it {problem}"
@@ -289,7 +290,7 @@ def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
 
 def _limit_problems(rule: Mapping[str, Any]) -> Iterator[str]:
     """Yield limits that no value can satisfy, or that do not apply to the type."""
-    kinds = parameter_rules.types(rule)
+    kinds = parameter_rules.permitted_types(rule)
     if not kinds:
         return
     allowed = _LIMITS_OF.get(kinds[0], set())
@@ -371,4 +372,6 @@ def parameters_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, 
 
 
 def _default_widget(rule: Mapping[str, Any]) -> str:
-    return "choice" if "enum" in rule else _WIDGETS.get(parameter_rules.types(rule)[0], "number")
+    if "enum" in rule:
+        return "choice"
+    return _WIDGETS.get(parameter_rules.permitted_types(rule)[0], "number")

@@ -1,4 +1,4 @@
-"""Package versions of an image, listed once when it is built, in a file beside it.
+"""Package versions of an image, listed once when it is built, in a file package_list_path it.
 
 `LISTING` runs inside any image: a shell and find(1), and sed for R, suffice. Standard library only;
 deploy/images/builder.py writes the file, the portal reads it.
@@ -30,7 +30,7 @@ _SEPARATORS = re.compile(r"[-_.]+")
 
 
 def parse_listing(text: str) -> dict[str, str]:
-    """Return versions by `normal` name from the output of LISTING.
+    """Return versions by normalized name from the output of LISTING.
 
     A package installed in several versions, for different Pythons, is omitted.
     """
@@ -41,27 +41,27 @@ def parse_listing(text: str) -> dict[str, str]:
         if kind == "R-package":
             package = value.strip()
         elif kind == "R-version":
-            by_name.setdefault(normal(package), set()).add(value.strip())
+            by_name.setdefault(normalize_name(package), set()).add(value.strip())
         elif "/_vendor/" not in line and (match := _FOLDER.fullmatch(line)):
-            by_name.setdefault(normal(match["name"]), set()).add(match["version"])
+            by_name.setdefault(normalize_name(match["name"]), set()).add(match["version"])
     return {name: min(versions) for name, versions in sorted(by_name.items()) if len(versions) == 1}
 
 
-def normal(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a package's name as indexes compare them (PEP 503)."""
     return _SEPARATORS.sub("-", name).lower()
 
 
 def versions_of(image: Path) -> Mapping[str, str]:
-    """Return the versions of an image's packages, by `normal` name, as far as they are known."""
+    """Return the versions of an image's packages by normalized name, as far as they are known."""
     try:
-        file = beside(image.resolve())
+        file = package_list_path(image.resolve())
         return _load_versions(file, file.stat().st_mtime_ns)
     except (OSError, TypeError, ValueError):
         return {}
 
 
-def beside(image: Path) -> Path:
+def package_list_path(image: Path) -> Path:
     """Return the path of an image's package list."""
     return image.with_name(image.name + SUFFIX)
 

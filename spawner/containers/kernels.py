@@ -33,7 +33,7 @@ _PROMPT = ("-u", "PROMPT_COMMAND", "-u", "PS1")
 
 @dataclass(frozen=True)
 class KernelContext:
-    """Absolute paths where kernels run, and whether the job has GPUs.
+    """Properties of a job that the commands of its kernels depend on. Paths are absolute.
 
     `runtime_dir` is the virtualenv on the nodes, `node_dir` the session's folder on the node's own
     disk (launch_files.node_dir), `logdir` the folder that TensorBoard reads, `pip_index_url` pip's
@@ -60,7 +60,7 @@ def kernelspec(environment: Environment, context: KernelContext) -> dict[str, An
 
     Raises ValueError if it has no kernel, or if a path cannot be bound into a container.
     """
-    if not environment.kernel:
+    if not environment.has_kernel:
         raise ValueError(f"the environment {environment.name} has no kernel")
     env = {**_startup_env(environment, context), **kernel_env(environment, context)}
     terminal_env = kernel_env(environment, context)

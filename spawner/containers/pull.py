@@ -90,7 +90,7 @@ def argv(request: PullRequest) -> list[str]:
     return [*pull, str(request.target), request.reference.text]
 
 
-def environment(work: Path) -> dict[str, str]:
+def make_environ(work: Path) -> dict[str, str]:
     """Return a minimal environment: of the portal's own account only the network settings."""
     passed_on = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
     settings = {
@@ -114,7 +114,8 @@ async def pull(
 ) -> Pulled:
     """Fetch and validate an image.
 
-    `stop` ends it early; `lock` is a descriptor that each process keeps.
+    `stop` ends it early; `lock` is the descriptor of a locked file, which every process of the pull
+    inherits: so the lock lasts until the last one has ended.
 
     Raises PullFailed. After cancellation or failure, no process is left; there may be files at
     `target` and in `work`, which the caller removes.
@@ -154,7 +155,7 @@ class _Running:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env=environment(self._request.work),
+            env=make_environ(self._request.work),
             cwd=self._request.work,
             start_new_session=True,
             pass_fds=() if lock is None else (lock,),
@@ -175,7 +176,7 @@ class _Running:
             raise PullFailed("It was stopped.")
         if process.returncode != 0:
             log.warning("apptainer pull failed: %s", self._tail[-2000:])
-            raise PullFailed(why_failed(self._tail, self._message_values()))
+            raise PullFailed(why_failed(self._tail, self._to_names()))
 
     async def _read(self, output: asyncio.StreamReader) -> None:
         line = ""
@@ -208,7 +209,7 @@ class _Running:
         total = None if progress.phase is PullPhase.FETCHING else fetched
         return replace(progress, bytes_done=fetched, bytes_total=total)
 
-    def _message_values(self) -> PullNames:
+    def _to_names(self) -> PullNames:
         reference = self._request.reference
         return PullNames(
             reference.host, reference.repository, self._request.has_credentials, this_architecture()

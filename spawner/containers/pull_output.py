@@ -33,7 +33,7 @@ class PullNames:
 
     host: str
     repository: str
-    credentials: bool
+    has_credentials: bool
     architecture: str
 
 
@@ -88,7 +88,7 @@ def _last_error(output: str) -> str:
 
 
 def _auth_hint(names: PullNames) -> str:
-    if names.credentials:
+    if names.has_credentials:
         return (
             f"The credentials for {names.host} in the file that image_import_auth_file names are"
             " wrong, or lack permission for this image."

@@ -26,12 +26,13 @@ _PART = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
-ELSEWHERE = {
+REFUSED_SCHEMES = {
     "library": "Libraries need an account and keys of their own, which the portal doesn't store.",
     "shub": "Singularity Hub no longer accepts images.",
     "http": "A plain download can't be verified: it has no digest.",
     "https": "A plain download can't be verified: it has no digest.",
 }
+"""Schemes that Apptainer accepts and the portal does not, with the reason."""
 
 
 class ReferenceProblem(ValueError):
@@ -42,8 +43,8 @@ class ReferenceProblem(ValueError):
 class Reference:
     """One image in one registry.
 
-    `host` is `name[:port]`, as in the list of plain registries and in a credentials file; `text` is
-    the whole reference, as passed to Apptainer.
+    `host` is `name[:port]`, as in the setting image_import_plain_registries and in a credentials
+    file; `text` is the whole reference, as passed to Apptainer.
     """
 
     scheme: str
@@ -82,7 +83,7 @@ def parse_reference(text: str) -> Reference:
     return Reference(scheme, host, repository, None if digest else tag or "latest", digest)
 
 
-def check_file(name: str) -> str:
+def check_file_name(name: str) -> str:
     """Return the name of an image's file unchanged; raises ReferenceProblem."""
     if len(name) > MAX_FILE_CHARS:
         raise ReferenceProblem(f"This may have at most {MAX_FILE_CHARS} characters.")
@@ -103,7 +104,7 @@ def parse_registry(text: str) -> str:
 
 
 def _explain_scheme(scheme: str) -> str:
-    why = f"{ELSEWHERE[scheme]} " if scheme in ELSEWHERE else ""
+    why = f"{REFUSED_SCHEMES[scheme]} " if scheme in REFUSED_SCHEMES else ""
     return f"{why}Write docker://host/name:tag, or oras://host/name:tag for a SIF file."
 
 

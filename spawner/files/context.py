@@ -12,7 +12,8 @@ from spawner.launcher.program import User
 class FilesContext:
     """The user, and the umask for new files and folders.
 
-    `opened` is the file that `open_file_to_send` inspected, so that exactly this one is sent. An
+    `opened` is the descriptor of the file that `open_file_to_send` inspected, so that exactly this
+    file is sent. An
     operation sets `stream` to content that is sent after its response; then the program ends.
     """
 

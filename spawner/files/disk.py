@@ -66,7 +66,7 @@ def quota_command(user: str, mounted: str, kind: str) -> list[str]:
 
 
 def quota_text(context: FilesContext, mounted: str) -> str | None:
-    """Return the quota command's output for a mount point; None without program or answer."""
+    """Return the quota command's output for a mount point; None if it is missing or too slow."""
     try:
         kind = filesystem_type(mounted, MOUNTS.read_bytes())
         done = subprocess.run(

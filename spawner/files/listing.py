@@ -18,11 +18,12 @@ from spawner.files.paths import (
     open_file,
     open_folder,
     path_of,
+    required_int,
     required_path,
+    system_name,
     text_of,
     translating_errors,
     version_of,
-    whole_number,
 )
 from spawner.launcher.program import (
     MAX_READ,
@@ -43,7 +44,10 @@ Key = tuple[int, int | str, str]
 
 
 class ListingQuery(NamedTuple):
-    """Selection and order of the entries to list."""
+    """Selection and order of the entries to list.
+
+    Only entries whose names contain `text` (or begin with it, if `prefix`) are listed.
+    """
 
     sort: str
     descending: bool
@@ -59,22 +63,22 @@ def list_folder(context: FilesContext, request: Request) -> Result:
     Memory is bounded by the page size, however many entries the folder has.
     """
     path, query = required_path(request), read_query(request)
-    limit = whole_number(request, "limit", MAX_ENTRIES, 1)
+    limit = required_int(request, "limit", MAX_ENTRIES, 1)
     after = optional_key(request)
     deadline = time.monotonic() + timeout_of(request)
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     with (
-        opened(open_folder(path)) as walked,
+        opened(open_folder(path)) as folder,
         translating_errors(path.name),
-        opened(os.open(".", flags, dir_fd=walked)) as folder,
+        opened(os.open(".", flags, dir_fd=folder)) as listed,
     ):
         counts = ScanCounts()
-        keys = keys_of(folder, query, deadline, counts)
+        keys = keys_of(listed, query, deadline, counts)
         page = first_after(keys, after, query.descending, limit + 1)
-        listed = page[:limit]
+        shown = page[:limit]
         return {
-            "entries": [entry for key in listed if (entry := entry_or_none(folder, key[2]))],
-            "next": encode_key(listed[-1]) if len(page) > limit else None,
+            "entries": [entry for key in shown if (entry := entry_or_none(folder, key[2]))],
+            "next": encode_key(shown[-1]) if len(page) > limit else None,
             "total": counts.count,
             "complete": counts.complete,
             "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=folder),
@@ -114,8 +118,7 @@ def optional_key(request: Request) -> Key | None:
         or (request["sort"] == "name") != (type(after[1]) is str)
     ):
         raise Refused("BadRequest", "after is malformed")
-    name = os.fsdecode(after[2].encode("utf-8", "surrogateescape"))
-    return (after[0], after[1], name)
+    return (after[0], after[1], system_name(after[2]))
 
 
 def encode_key(key: Key) -> list[int | str]:
@@ -202,8 +205,8 @@ def describe(context: FilesContext, request: Request) -> Result:
 def peek(context: FilesContext, request: Request) -> Result:
     """Return part of a file, following links."""
     path = required_path(request)
-    offset = whole_number(request, "offset", 1 << 62)
-    limit = whole_number(request, "limit", MAX_READ, 1)
+    offset = required_int(request, "offset", 1 << 62)
+    limit = required_int(request, "limit", MAX_READ, 1)
     with opened(open_file(path)) as fd, translating_errors(path.name):
         state = os.fstat(fd)
         data = os.pread(fd, limit, offset)

@@ -133,16 +133,16 @@ def run_operation(context: FilesContext, function: FileOperation, request: Reque
 # --- streams --------------------------------------------------------------------------------------
 
 
-def send_stream(chunks: Iterator[bytes]) -> None:
-    """Send each chunk after its length (4 bytes, big-endian), then a length of zero.
+def send_stream(pieces: Iterator[bytes]) -> None:
+    """Send each piece after its length (4 bytes, big-endian), then a length of zero.
 
     A last line, in the format of a response, reports whether the stream is complete.
     """
     os.set_blocking(1, False)
     last: Result = {"ok": True, "result": {}}
     try:
-        for chunk in filter(None, chunks):
-            write_piece(len(chunk).to_bytes(4, "big") + chunk)
+        for piece in filter(None, pieces):
+            write_piece(len(piece).to_bytes(4, "big") + piece)
     except Refused as refused:
         last = {"ok": False, "error": details_of(refused)}
     write_piece(bytes(4) + json.dumps(last).encode() + b"\n")

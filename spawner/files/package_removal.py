@@ -17,10 +17,10 @@ from spawner.files.paths import (
     lstat_or_none,
     open_for_changes,
     problem,
+    required_int,
     required_path_below_root,
     text_of,
     translating_errors,
-    whole_number,
 )
 from spawner.launcher.program import (
     Refused,
@@ -33,6 +33,7 @@ from spawner.launcher.program import (
 
 MAX_RECORD_BYTES = 16 << 20
 RECORD_NAME = "RECORD"
+NO_RECORD = "This package does not list its files: remove all packages instead."
 
 
 def remove_package(context: FilesContext, request: Request) -> Result:
@@ -43,19 +44,19 @@ def remove_package(context: FilesContext, request: Request) -> Result:
     RECORD is deleted last.
     """
     path, name = required_path_below_root(request), required_field(request, "name", str)
-    top = path.parts[: len(path.parts) - whole_number(request, "above", len(path.parts) - 1)]
+    top = path.parts[: len(path.parts) - required_int(request, "above", len(path.parts) - 1)]
     deadline = time.monotonic() + timeout_of(request)
     info_name = find_info_folder(path, name)
-    last = RootedPath(path.root, (*path.parts, info_name))
-    names: dict[RootedPath, set[str]] = {last: set()}
-    for file in files_of_package(last, path, top):
-        names.setdefault(file.parent, set()).add(file.name)
-    for folder, of_folder in names.items():
+    info_path = RootedPath(path.root, (*path.parts, info_name))
+    names_by_folder: dict[RootedPath, set[str]] = {info_path: set()}
+    for file in files_of_package(info_path, path, top):
+        names_by_folder.setdefault(file.parent, set()).add(file.name)
+    for folder, names in names_by_folder.items():
         if time.monotonic() > deadline:
             return {"done": False}
-        delete_files(folder, of_folder)
-    delete_files(last, {RECORD_NAME})
-    for folder in sorted(names, key=lambda folder_path: -len(folder_path.parts)):
+        delete_files(folder, names)
+    delete_files(info_path, {RECORD_NAME})
+    for folder in sorted(names_by_folder, key=lambda folder_path: -len(folder_path.parts)):
         remove_empty(folder, top)
     return {"done": True}
 
@@ -76,27 +77,32 @@ def files_of_package(
     info_path: RootedPath, package_folder: RootedPath, top: tuple[str, ...]
 ) -> Iterator[RootedPath]:
     """Yield the package's files except RECORD, restricted to those below `top`."""
-    text = record_of(info_path)
-    for row in csv.reader(text.splitlines()):
+    for row in rows_of(record_of(info_path)):
         parts = parts_of(row[0], package_folder.parts) if row else None
         inside = parts is not None and parts[: len(top)] == top and len(parts) > len(top)
         if parts is not None and inside and parts != (*info_path.parts, RECORD_NAME):
             yield RootedPath(info_path.root, parts)
 
 
+def rows_of(record: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(record.splitlines()))
+    except csv.Error as error:
+        raise problem("failed", NO_RECORD) from error
+
+
 def record_of(info_path: RootedPath) -> str:
     """Return the text of a package's RECORD."""
-    sentence = "This package does not list its files: remove all packages instead."
     try:
         with opened(open_for_changes(info_path)) as folder:
             state = os.lstat(RECORD_NAME, dir_fd=folder)
             if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_RECORD_BYTES:
-                raise problem("failed", sentence)
+                raise problem("failed", NO_RECORD)
             flags = READ_FLAGS | os.O_NOFOLLOW
             with opened(os.open(RECORD_NAME, flags, dir_fd=folder)) as fd:
                 return os.fsdecode(os.read(fd, MAX_RECORD_BYTES))
     except OSError as error:
-        raise problem("failed", sentence) from error
+        raise problem("failed", NO_RECORD) from error
 
 
 def parts_of(path: str, base: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -117,12 +123,12 @@ def parts_of(path: str, base: tuple[str, ...]) -> tuple[str, ...] | None:
 def delete_files(path: RootedPath, names: set[str]) -> None:
     """Delete files of one folder, and their compiled versions in `__pycache__`."""
     try:
-        walked = open_for_changes(path)
+        folder = open_for_changes(path)
     except Refused as refused:
         if refused.more.get("code") == "not-there":
             return
         raise
-    with opened(walked) as folder:
+    with opened(folder):
         for name in names:
             state = lstat_or_none(folder, name)
             if state is not None and not stat.S_ISDIR(state.st_mode):
@@ -133,7 +139,7 @@ def delete_files(path: RootedPath, names: set[str]) -> None:
 
 def delete_compiled(folder: int, stems: set[str]) -> None:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    # Keep other files in __pycache__, and so the folder.
+    # If __pycache__ has other files, rmdir fails, and the folder stays.
     with contextlib.suppress(OSError):
         with opened(os.open("__pycache__", flags, dir_fd=folder)) as cache:
             for name in os.listdir(cache):  # noqa: PTH208

@@ -28,7 +28,7 @@ from spawner.launcher.program import (
 )
 
 MAX_PACKAGES = 1000
-MAX_LOOKED_AT = 20_000
+MAX_SCANNED = 20_000
 MAX_DESCRIPTION = 64 << 10
 PYTHON = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-py[\d.]+)?\.(?:dist|egg)-info")
 """Names of a package's metadata folder or file, per Python's Core Metadata specifications."""
@@ -45,16 +45,16 @@ def packages(context: FilesContext, request: Request) -> Result:
     if kind not in ("python", "r", "other"):
         raise Refused("BadRequest", "kind is malformed")
     deadline = time.monotonic() + timeout_of(request)
-    walked = walked_or_none(path)
-    if walked is None:
+    folder = open_folder_or_none(path)
+    if folder is None:
         return {"packages": [], "complete": True}
-    with opened(walked), translating_errors(path.name):
-        installed, complete = found_in(walked, kind, deadline)
+    with opened(folder), translating_errors(path.name):
+        installed, complete = list_packages(folder, kind, deadline)
     installed.sort(key=lambda package: str(package["name"]).casefold())
     return {"packages": installed, "complete": complete}
 
 
-def walked_or_none(path: RootedPath) -> int | None:
+def open_folder_or_none(path: RootedPath) -> int | None:
     try:
         return open_folder(path)
     except Refused as refused:
@@ -63,13 +63,13 @@ def walked_or_none(path: RootedPath) -> int | None:
         raise
 
 
-def found_in(walked: int, kind: str, deadline: float) -> tuple[list[Result], bool]:
+def list_packages(folder: int, kind: str, deadline: float) -> tuple[list[Result], bool]:
     """Return the packages in an open folder in directory order, and whether all were read."""
     installed: list[Result] = []
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    with opened(os.open(".", flags, dir_fd=walked)) as folder, os.scandir(folder) as entries:
+    with opened(os.open(".", flags, dir_fd=folder)) as listed, os.scandir(listed) as entries:
         for number, entry in enumerate(entries):
-            late = number >= MAX_LOOKED_AT or time.monotonic() > deadline
+            late = number >= MAX_SCANNED or time.monotonic() > deadline
             if late or len(installed) >= MAX_PACKAGES:
                 return installed, False
             with contextlib.suppress(OSError):

@@ -92,7 +92,7 @@ def translating_errors(name: str) -> Iterator[None]:
 
 
 def shown_name(name: str) -> str:
-    """Return a name for use in a sentence: invalid characters become �, and long names are cut."""
+    """Return a name for use in a sentence: invalid bytes become "?", and long names are cut."""
     text = name.encode("utf-8", "replace").decode("utf-8", "replace").replace("\n", " ")
     return text if len(text) <= 80 else f"{text[:78]}…"
 
@@ -140,7 +140,7 @@ def required_path_below_root(
     return path
 
 
-def whole_number(request: Request, key: str, most: int, least: int = 0) -> int:
+def required_int(request: Request, key: str, most: int, least: int = 0) -> int:
     number: int = required_field(request, key, int)
     if not least <= number <= most:
         raise Refused("BadRequest", f"{key} is out of range")
@@ -164,7 +164,7 @@ def walk(path: RootedPath, follow: bool) -> int:
             try:
                 below = os.open(name, flags, dir_fd=folder)
             except NotADirectoryError as error:
-                if stat.S_ISLNK(os.lstat(name, dir_fd=folder).st_mode):
+                if not follow and stat.S_ISLNK(os.lstat(name, dir_fd=folder).st_mode):
                     raise OSError(errno.ELOOP, "a link") from error
                 raise
         folder = below
@@ -269,7 +269,7 @@ def owner_of(uid: int) -> str:
 
 
 def entry_of(folder: int, name: str) -> Result:
-    """Return the description of one name in an open folder; for a link, its target's size and time.
+    """Return the description of one name in an open folder; for a link, mostly its target's.
 
     Raises FileNotFoundError if it is gone.
     """

@@ -55,7 +55,7 @@ def search(context: FilesContext, request: Request) -> Result:
     path = required_path(request)
     state = Search(read_words(request), time.monotonic() + timeout_of(request))
     with opened(open_folder(path)) as folder, translating_errors(path.name):
-        os.close(os.open(".", FLAGS, dir_fd=folder))  # refused here, as there is nothing to search
+        os.close(os.open(".", FLAGS, dir_fd=folder))  # unreadable: an error, not counted as below
         while state.folders and state.stopped is None:
             scan_folder(state, folder, state.folders.popleft())
     return {"found": state.found, "stopped": state.stopped, "unreadable": state.unreadable}

@@ -50,8 +50,15 @@ ABOUT = "about.json"
 MAX_ABOUT = 64 << 10
 MAX_SHOWN = 500
 MAX_SHOWN_BYTES = 512 << 10
-MAX_TRASH_LOOKED_AT = 20_000
-NO_TRASH = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}
+MAX_SCANNED = 20_000
+NO_TRASH_ERRORS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+}
 
 
 def trash_name(root: int, user: User) -> str:
@@ -71,7 +78,7 @@ def in_trash(path: RootedPath) -> bool:
 
 
 def delete(context: FilesContext, request: Request) -> Result:
-    """Move an entry to the trash, under `id`, or delete it for good.
+    """Move an entry to the trash, under `trash_id`, or delete it for good.
 
     Deleting for good may take several requests: `done` is true when it is complete.
     """
@@ -121,7 +128,7 @@ def reporting_no_trash() -> Iterator[None]:
                 "This is on a different file system than the trash, so it can only be "
                 "deleted permanently."
             )
-        elif error.errno in NO_TRASH:
+        elif error.errno in NO_TRASH_ERRORS:
             text = (
                 f"The trash can't be used ({error.strerror}), so this can only be deleted "
                 "permanently."
@@ -145,7 +152,7 @@ def moving(name: str) -> Iterator[None]:
 
 
 def forget_item(trash: int, trash_id: str) -> None:
-    """Remove the folder of an item that was moved out of it."""
+    """Remove an item's folder, from which the item was moved, or to which it could not be moved."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     with opened(os.open(trash_id, flags, dir_fd=trash)) as item_folder:
         for name in (ABOUT, f".{ABOUT}.new"):
@@ -169,8 +176,8 @@ def list_trash(context: FilesContext, request: Request) -> Result:
     except FileNotFoundError:
         return {"items": [], "complete": True}
     with opened(trash), translating_errors(TRASH):
-        newest = heapq.nlargest(MAX_TRASH_LOOKED_AT + 1, items_of(trash))
-        for deleted_at, trash_id in newest[:MAX_TRASH_LOOKED_AT]:
+        newest = heapq.nlargest(MAX_SCANNED + 1, items_of(trash))
+        for deleted_at, trash_id in newest[:MAX_SCANNED]:
             item = item_of(trash, trash_id, context.user)
             if item is None or original_path not in (None, item["path"]):
                 if time.monotonic() > deadline:
@@ -180,7 +187,7 @@ def list_trash(context: FilesContext, request: Request) -> Result:
             if len(items) == MAX_SHOWN or size > MAX_SHOWN_BYTES:
                 return {"items": items, "complete": False}
             items.append({**item, "deleted_at": deleted_at})
-    return {"items": items, "complete": len(newest) <= MAX_TRASH_LOOKED_AT}
+    return {"items": items, "complete": len(newest) <= MAX_SCANNED}
 
 
 def items_of(trash: int) -> Iterator[tuple[float, str]]:
@@ -197,14 +204,14 @@ def item_of(trash: int, trash_id: str, user: User) -> Result | None:
     try:
         with opened(enter(trash, trash_id, user, make=False)) as item_folder:
             state = os.lstat(ITEM, dir_fd=item_folder)
-            path = came_from(item_folder)
+            path = original_path_of(item_folder)
     except (OSError, Refused):
         return None
     size = state.st_size if stat.S_ISREG(state.st_mode) else None
     return {"id": trash_id, "path": path, "kind": kind_of(state.st_mode), "size_bytes": size}
 
 
-def came_from(item_folder: int) -> str:
+def original_path_of(item_folder: int) -> str:
     """Return the original path of an item; raises Refused if it is unknown."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with opened(os.open(ABOUT, flags, dir_fd=item_folder)) as fd:
@@ -222,7 +229,7 @@ def restore(context: FilesContext, request: Request) -> Result:
         with opened(enter(trash, trash_id, context.user, make=False)) as item_folder:
             path = request.get("to_path")
             to = required_path_below_root(
-                {"root": root.root, "path": came_from(item_folder) if path is None else path}
+                {"root": root.root, "path": original_path_of(item_folder) if path is None else path}
             )
             with opened(open_for_changes(to.parent)) as folder, translating_errors(to.name):
                 rename_new(item_folder, ITEM, folder, to.name)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from spawner.files.paths import RootedPath, problem, required_path_below_root, text_of, whole_number
+from spawner.files.paths import RootedPath, problem, required_int, required_path_below_root, text_of
 from spawner.launcher.folders import UPLOADS
 from spawner.launcher.program import (
     UUID,
@@ -24,7 +24,7 @@ from spawner.launcher.program import (
     write_file,
 )
 
-MAX_STATE = 64 << 10
+MAX_RECORD = 64 << 10
 MAX_SIZE = 1 << 50
 UPLOAD_GONE = "This upload no longer exists. Start it again."
 
@@ -39,11 +39,11 @@ class Upload(NamedTuple):
     created_at: float
 
     @property
-    def part(self) -> str:
+    def part_name(self) -> str:
         """Return the name of the hidden partial file; a long target name is shortened to fit."""
-        part_name = f".portal-upload-{self.id}"
-        shortened = os.fsencode(self.path.name)[: 254 - len(part_name)]
-        return f".{os.fsdecode(shortened)}{part_name}"
+        ending = f".portal-upload-{self.id}"
+        shortened = os.fsencode(self.path.name)[: 254 - len(ending)]
+        return f".{os.fsdecode(shortened)}{ending}"
 
     def to_result(self, offset: int) -> Result:
         return {
@@ -65,6 +65,7 @@ class Hashed:
 
 
 HASHES: dict[str, Hashed] = {}
+"""Checksums in progress, by upload."""
 
 
 def open_records(user: User) -> int:
@@ -90,7 +91,7 @@ def read_record(records: int, upload_id: str) -> Upload | None:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with opened(os.open(f"{upload_id}.json", flags, dir_fd=records)) as fd:
-            data = os.read(fd, MAX_STATE)
+            data = os.read(fd, MAX_RECORD)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
             return None
@@ -100,7 +101,7 @@ def read_record(records: int, upload_id: str) -> Upload | None:
         return Upload(
             upload_id,
             required_path_below_root(fields),
-            whole_number(fields, "size", MAX_SIZE),
+            required_int(fields, "size", MAX_SIZE),
             required_field(fields, "overwrite", bool),
             required_field(fields, "created_at", float),
         )

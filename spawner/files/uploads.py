@@ -23,10 +23,10 @@ from spawner.files.paths import (
     open_for_changes,
     problem,
     rename_new,
+    required_int,
     required_path_below_root,
     shown_name,
     translating_errors,
-    whole_number,
 )
 from spawner.files.upload_state import (
     HASHES,
@@ -66,7 +66,7 @@ def part_of(upload: Upload) -> Iterator[tuple[int, int]]:
     """Yield the folder and the hidden partial file in it, locked against concurrent writers."""
     with opened(open_for_changes(upload.path.parent)) as folder:
         try:
-            fd = os.open(upload.part, PART_FLAGS, dir_fd=folder)
+            fd = os.open(upload.part_name, PART_FLAGS, dir_fd=folder)
         except FileNotFoundError as error:
             raise problem("not-there", UPLOAD_GONE) from error
         with opened(fd), translating_errors(upload.path.name):
@@ -98,7 +98,7 @@ def begin_upload(context: FilesContext, request: Request) -> Result:
     upload = Upload(
         required_field(request, "upload_id", str, UUID),
         required_path_below_root(request),
-        whole_number(request, "size", MAX_SIZE),
+        required_int(request, "size", MAX_SIZE),
         required_field(request, "overwrite", bool),
         time.time(),
     )
@@ -109,21 +109,22 @@ def begin_upload(context: FilesContext, request: Request) -> Result:
             opened(open_for_changes(upload.path.parent)) as folder,
             translating_errors(upload.path.name),
         ):
-            check_place(folder, upload)
-            room = os.fstatvfs(folder)
-            if upload.size > room.f_bavail * room.f_frsize:
+            check_name_is_free(folder, upload)
+            space = os.fstatvfs(folder)
+            if upload.size > space.f_bavail * space.f_frsize:
                 raise problem("no-space", "There is not enough space for this file.")
             with reporting_home_errors():
                 write_record(records, upload)
             try:
-                os.close(os.open(upload.part, NEW_FILE, 0o600, dir_fd=folder))
+                os.close(os.open(upload.part_name, NEW_FILE, 0o600, dir_fd=folder))
             except OSError:
                 forget_upload(records, upload.id)
                 raise
     return upload.to_result(0)
 
 
-def check_place(folder: int, upload: Upload) -> None:
+def check_name_is_free(folder: int, upload: Upload) -> None:
+    """Raise a problem if the file's name is taken, unless the upload may overwrite that entry."""
     existing = lstat_or_none(folder, upload.path.name)
     if existing is None or (upload.overwrite and stat.S_ISREG(existing.st_mode)):
         return
@@ -138,7 +139,7 @@ def check_place(folder: int, upload: Upload) -> None:
 def write_upload(context: FilesContext, request: Request) -> Result:
     """Append a piece, which must begin where the received part ends."""
     upload = read_upload(context.user, required_field(request, "upload_id", str, UUID))
-    offset, data = whole_number(request, "offset", MAX_SIZE), required_data(request, MAX_PIECE)
+    offset, data = required_int(request, "offset", MAX_SIZE), required_data(request, MAX_PIECE)
     with part_of(upload) as (_, fd):
         size = os.fstat(fd).st_size
         if offset != size:
@@ -172,7 +173,7 @@ def look_at_upload(context: FilesContext, request: Request) -> Result:
     """Return an upload's description and how much of it was received."""
     upload = read_upload(context.user, required_field(request, "upload_id", str, UUID))
     with opened(open_for_changes(upload.path.parent)) as folder:
-        state = lstat_or_none(folder, upload.part)
+        state = lstat_or_none(folder, upload.part_name)
     if state is None:
         raise problem("not-there", UPLOAD_GONE)
     return upload.to_result(state.st_size)
@@ -203,7 +204,7 @@ def offset_of(upload: Upload) -> int | None:
         contextlib.suppress(OSError, Refused),
         opened(open_for_changes(upload.path.parent)) as folder,
     ):
-        return os.lstat(upload.part, dir_fd=folder).st_size
+        return os.lstat(upload.part_name, dir_fd=folder).st_size
     return None
 
 
@@ -231,7 +232,7 @@ def finish_upload(context: FilesContext, request: Request) -> Result:
         if expected_sha256 is not None and expected_sha256 != checksum:
             text = "The checksum of the received file differs from the one sent. Upload it again."
             raise problem("checksum", text, sha256=checksum)
-        check_place(folder, upload)
+        check_name_is_free(folder, upload)
         put_in_place(context, folder, fd, upload)
         entry = entry_of(folder, upload.path.name)
     with opened(open_records(context.user)) as records:
@@ -259,9 +260,9 @@ def put_in_place(context: FilesContext, folder: int, fd: int, upload: Upload) ->
     existing = lstat_or_none(folder, name)
     if existing and upload.overwrite and both_files(existing, os.fstat(fd)):
         keep_rights(fd, existing)
-        os.rename(upload.part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(upload.part_name, name, src_dir_fd=folder, dst_dir_fd=folder)
     else:
-        rename_new(folder, upload.part, folder, name)
+        rename_new(folder, upload.part_name, folder, name)
 
 
 def drop_upload(context: FilesContext, request: Request) -> Result:
@@ -286,7 +287,7 @@ def delete_upload(records: int, upload: Upload) -> None:
             translating_errors(upload.path.name),
             contextlib.suppress(FileNotFoundError),
         ):
-            os.unlink(upload.part, dir_fd=folder)
+            os.unlink(upload.part_name, dir_fd=folder)
     except Refused as refused:
         if refused.more.get("code") not in ("not-there", "no-folder", "link"):
             raise
@@ -295,7 +296,7 @@ def delete_upload(records: int, upload: Upload) -> None:
 
 def clean_uploads(context: FilesContext, request: Request) -> Result:
     """Drop uploads that received nothing for `older_s` seconds."""
-    before = time.time() - whole_number(request, "older_s", 1 << 32)
+    before = time.time() - required_int(request, "older_s", 1 << 32)
     dropped = 0
     with opened(open_records(context.user)) as records:
         for upload_id in list(records_in(records)):
@@ -312,5 +313,5 @@ def last_written(upload: Upload) -> float:
         contextlib.suppress(OSError, Refused),
         opened(open_for_changes(upload.path.parent)) as folder,
     ):
-        return max(upload.created_at, os.lstat(upload.part, dir_fd=folder).st_mtime)
+        return max(upload.created_at, os.lstat(upload.part_name, dir_fd=folder).st_mtime)
     return upload.created_at

@@ -60,12 +60,12 @@ class UserInfo:
 
 
 class Channel:
-    """One launcher: one request at a time, answers matched by their number."""
+    """Connection to one launcher: one request at a time, answers matched by their number."""
 
     def __init__(self, username: str, process: asyncio.subprocess.Process) -> None:
         assert process.stdin and process.stdout and process.stderr  # noqa: S101 - PIPE in `start`
         self.username = username
-        self.ended = False
+        self.closed = False  # whether its input is closed, as opposed to `gone`
         self.used_s = time.monotonic()
         self.user: UserInfo
         self._process = process
@@ -101,7 +101,7 @@ class Channel:
             ) from error
         return cls(username, process)
 
-    async def greet(self) -> None:
+    async def receive_greeting(self) -> None:
         """Receive and check the greeting with the user's identity."""
         self.user = _parse_user(self.username, await self._receive(START_S))
 
@@ -112,10 +112,11 @@ class Channel:
     @property
     def usable(self) -> bool:
         """Return whether it still reads requests: users may end their own processes at any time."""
-        return not self.ended and not self.gone and not self._stdout.at_eof()
+        return not self.closed and not self.gone and not self._stdout.at_eof()
 
     @property
     def gone(self) -> bool:
+        """Return whether the process has exited."""
         return self._process.returncode is not None
 
     async def request(self, frame: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
@@ -135,7 +136,7 @@ class Channel:
 
     async def _exchange(self, frame: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
         async with self._turn:
-            if self.ended:
+            if self.closed:
                 raise LauncherUnavailable("The launcher has exited.")
             self.used_s = time.monotonic()
             number = next(self._numbers)
@@ -210,6 +211,7 @@ class Channel:
         return response
 
     async def _report_death(self) -> LauncherUnavailable:
+        """Log that the launcher has ended unexpectedly, and return the error to raise."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1):
                 await asyncio.shield(self._stderr_reader)
@@ -224,8 +226,8 @@ class Channel:
 
     def close(self) -> None:
         """Close its input: the launcher exits once its pending output is read."""
-        if not self.ended:
-            self.ended = True
+        if not self.closed:
+            self.closed = True
             self._stdin.close()
             self._drain = asyncio.create_task(self._discard())
 
@@ -258,6 +260,7 @@ def invalid_response() -> LauncherUnavailable:
 
 
 def typed(fields: Mapping[str, Any], key: str, kind: type[_T]) -> _T:
+    """Return a field of exactly this type; an answer without it is invalid."""
     value = fields.get(key)
     if type(value) is not kind:
         raise invalid_response()

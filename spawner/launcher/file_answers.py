@@ -103,7 +103,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedFile:
     """File that is open for sending."""
 
     size_bytes: int
@@ -135,7 +135,7 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Deleted:
+class DeletedItem:
     """Item in the trash."""
 
     id: str
@@ -240,11 +240,13 @@ def piece(answer: Mapping[str, Any], limit: int) -> Piece:
     return Piece(data[:limit], opened_.size_bytes, opened_.version, opened_.modified_at)
 
 
-def opened(answer: Mapping[str, Any]) -> Opened:
+def opened(answer: Mapping[str, Any]) -> OpenedFile:
     size = _parse_size(answer.get("size_bytes"))
     if size is None:
         raise invalid_response()
-    return Opened(size, typed(answer, "version", str)[:100], _parse_time(answer.get("modified_at")))
+    return OpenedFile(
+        size, typed(answer, "version", str)[:100], _parse_time(answer.get("modified_at"))
+    )
 
 
 def disk_space(answer: Mapping[str, Any]) -> DiskSpace:
@@ -258,10 +260,10 @@ def disk_space(answer: Mapping[str, Any]) -> DiskSpace:
     )
 
 
-def trash(answer: Mapping[str, Any]) -> tuple[list[Deleted], bool]:
+def trash(answer: Mapping[str, Any]) -> tuple[list[DeletedItem], bool]:
     """Parse the items in the trash, and whether the list is complete."""
     items = [
-        Deleted(
+        DeletedItem(
             id=typed(item, "id", str),
             path=_parse_text(item, "path"),
             kind=_parse_kind(item.get("kind")),
@@ -414,7 +416,7 @@ def _parse_size(value: object) -> int | None:
 
 def _parse_time(value: object) -> datetime:
     """Return a file's time, bounded, because its owner can set it to anything."""
-    if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
+    seconds = _finite(value)
+    if seconds is None:
         raise invalid_response()
-    seconds = float(value)  # type: ignore[arg-type]
     return datetime.fromtimestamp(min(max(seconds, 0.0), _LATEST_S), UTC)

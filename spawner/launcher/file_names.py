@@ -36,7 +36,7 @@ def from_text(text: str) -> str:
 
 
 def is_text(name: str) -> bool:
-    """Return whether a name is valid UTF-8."""
+    """Return whether a name is its own text: UTF-8 without the characters of this mapping."""
     return not _SPECIAL.search(name)
 
 

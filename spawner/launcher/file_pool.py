@@ -18,13 +18,13 @@ from spawner.errors import BadRequest, FileProblem, LauncherUnavailable, NoFiles
 from spawner.launcher import file_answers
 from spawner.launcher.connection import START_S, Channel, typed
 from spawner.launcher.file_answers import (
-    Deleted,
+    DeletedItem,
     DiskSpace,
     Entry,
     FileMatches,
     FolderCurves,
     FolderListing,
-    Opened,
+    OpenedFile,
     Package,
     Piece,
     UploadInfo,
@@ -37,7 +37,7 @@ from spawner.usage_file import NodeSeries
 MAX_STREAMS = 6
 PIECE_S = 60.0
 OPERATION_S = 20.0
-LEAVE_S = 2.0
+LEAVE_S = 2.0  # for an abandoned stream's launcher to end
 OTHER_VERSION = (
     "Files are unavailable: the portal's program for files is from another version of the portal. "
     "Contact your administrators."
@@ -50,10 +50,10 @@ FileLocation = Mapping[str, Any]
 
 @dataclass
 class Streams:
-    """Launchers that stream, by user, and the number about to be started per user (`coming`)."""
+    """Launchers that stream, by user, and how many are being started per user (`starting`)."""
 
     of_user: dict[str, set[Channel]] = field(default_factory=dict)
-    coming: Counter[str] = field(default_factory=Counter)
+    starting: Counter[str] = field(default_factory=Counter)
 
 
 class FileProcessPool(LauncherPool):
@@ -63,7 +63,7 @@ class FileProcessPool(LauncherPool):
         """Create a pool; MAX_STREAMS per user is the limit for all pools that share `streams`."""
         super().__init__(*arguments, **options)
         streams = streams or Streams()
-        self._streams, self._coming = streams.of_user, streams.coming
+        self._streams, self._starting_streams = streams.of_user, streams.starting
         self._edition = files_edition()
 
     async def _prepare(self, channel: Channel) -> None:
@@ -177,7 +177,7 @@ class FileProcessPool(LauncherPool):
 
     async def list_trash(
         self, username: str, root: str, original_path: str | None = None
-    ) -> tuple[list[Deleted], bool]:
+    ) -> tuple[list[DeletedItem], bool]:
         """Return deleted items (all, or those of one path), and whether the list is complete."""
         answer = await self.call(username, "list_trash", root=root, path="", of=original_path)
         return file_answers.trash(answer)
@@ -212,10 +212,10 @@ class FileProcessPool(LauncherPool):
         )
         return typed(answer, "offset", int)
 
-    async def upload(self, username: str, upload_id: str) -> UploadInfo:
+    async def find_upload(self, username: str, upload_id: str) -> UploadInfo:
         return file_answers.upload(await self.call(username, "look_at_upload", upload_id=upload_id))
 
-    async def uploads(self, username: str) -> list[UploadInfo]:
+    async def list_uploads(self, username: str) -> list[UploadInfo]:
         return file_answers.uploads(await self.call(username, "list_uploads"))
 
     async def finish_upload(
@@ -245,20 +245,20 @@ class FileProcessPool(LauncherPool):
         if not USERNAME.fullmatch(username):
             raise LauncherUnavailable("This username can't be used on the cluster.")
         await _remove_ended(channels)
-        if len(channels) + self._coming[username] >= MAX_STREAMS:
+        if len(channels) + self._starting_streams[username] >= MAX_STREAMS:
             raise FileProblem("too-many", TOO_MANY)
-        self._coming[username] += 1
+        self._starting_streams[username] += 1
         try:
             channel = await self._start(username)
             channels.add(channel)
         finally:
-            self._coming[username] -= 1
+            self._starting_streams[username] -= 1
         try:
             yield channel
         finally:
             channel.close()
 
-    async def open(self, channel: Channel, location: FileLocation) -> Opened:
+    async def open(self, channel: Channel, location: FileLocation) -> OpenedFile:
         """Open a file in a stream's launcher."""
         frame = {"op": "open_file_to_send", **location}
         return file_answers.opened(await channel.request(frame, OPERATION_S + GRACE_S))
@@ -275,7 +275,7 @@ class FileProcessPool(LauncherPool):
 async def _remove_ended(channels: set[Channel]) -> None:
     """Remove launchers that have ended; if there are too many, wait briefly for one to end."""
     channels -= {channel for channel in channels if channel.gone}
-    leaving = [asyncio.ensure_future(channel.wait()) for channel in channels if channel.ended]
+    leaving = [asyncio.ensure_future(channel.wait()) for channel in channels if channel.closed]
     if len(channels) >= MAX_STREAMS and leaving:
         await asyncio.wait(leaving, timeout=LEAVE_S, return_when=asyncio.FIRST_COMPLETED)
         channels -= {channel for channel in channels if channel.gone}

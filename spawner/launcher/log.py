@@ -22,7 +22,7 @@ LOGGED_OPERATIONS = frozenset({"submit", "withdraw", "cancel", "step", "end_step
 """Operations that start or end something, always logged at INFO; others only if failed or slow."""
 
 _WORD = re.compile(r"[A-Za-z_]{1,40}")
-_NO_WORD = re.compile(r"[A-Za-z_]{0,40}")
+_WORD_OR_EMPTY = re.compile(r"[A-Za-z_]{0,40}")
 _REQUEST = re.compile(r"[0-9a-f]{0,32}")
 
 
@@ -85,7 +85,7 @@ def _parse_fields(report: Any) -> tuple[str, float, str, str] | None:
     if not isinstance(report, dict):
         return None
     operation, error, request = report.get("launcher"), report.get("error"), report.get("request")
-    patterns = ((_WORD, operation), (_NO_WORD, error), (_REQUEST, request))
+    patterns = ((_WORD, operation), (_WORD_OR_EMPTY, error), (_REQUEST, request))
     if not all(type(word) is str and shape.fullmatch(word) for shape, word in patterns):
         return None
     seconds: Any = report.get("seconds")

@@ -78,7 +78,7 @@ class LauncherPool:
             self.answered_at = datetime.now(UTC)
             return response
         finally:
-            if channel.ended:
+            if channel.closed:
                 self._retire(username, channel)
 
     async def info(self, username: str) -> UserInfo:
@@ -256,7 +256,7 @@ class LauncherPool:
         return channel
 
     async def _prepare(self, channel: Channel) -> None:
-        await channel.greet()
+        await channel.receive_greeting()
 
 
 def _parse_part(result: Mapping[str, Any], limit: int) -> tuple[bytes, int, int]:

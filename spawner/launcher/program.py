@@ -3,12 +3,12 @@
 
 It submits and cancels jobs, starts steps and reads that user's logs.
 
-Protocol: one JSON object per line. A request `{"id": 1, "op": "ping", …}` is answered by `{"id": 1,
-"ok": true, "result": {…}}` or `{"id": 1, "ok": false, "error": {"type", "message", "stderr"}}`. The
-first line out is a greeting with the user's identity. For each request one line is written to
-stderr, for the log. Requests are served one after another. The deadline of each is enforced here,
-by killing the child's process group, because the portal may not signal this process. The process
-exits when its input ends, or after two minutes without a request.
+Protocol: one JSON object per line, called a frame. A request `{"id": 1, "op": "ping", …}` is
+answered by `{"id": 1, "ok": true, "result": {…}}` or `{"id": 1, "ok": false, "error": {"type",
+"message", "stderr"}}`. The first line out is a greeting with the user's identity. For each request
+one line is written to stderr, for the log. Requests are served one after another. The deadline of
+each is enforced here, by killing the child's process group, because the portal may not signal this
+process. The process exits when its input ends, or after two minutes without a request.
 
 It uses only the standard library and is installed as this single file, owned by root, so that what
 sudo permits can be read in one sitting. It does not know what a session or a job is *for*. The
@@ -234,7 +234,7 @@ def required_absolute_path(request: Request, key: str) -> str:
     return path
 
 
-def required_job_path(request: Request) -> tuple[str, ...]:
+def required_relative_path(request: Request) -> tuple[str, ...]:
     """Return the parts of a relative path, none of which leads up."""
     path: str = required_field(request, "path", str)
     parts = tuple(path.split("/"))
@@ -248,6 +248,7 @@ def required_job_path(request: Request) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def opened(fd: int) -> Iterator[int]:
+    """Yield an open descriptor, and close it at the end."""
     try:
         yield fd
     finally:
@@ -398,7 +399,7 @@ class Launcher:
         self,
         arguments: list[str],
         timeout_s: float,
-        text: bytes = b"",
+        stdin: bytes = b"",
         cwd: str = "/",
         **extra: str,
     ) -> tuple[str, str]:
@@ -409,7 +410,7 @@ class Launcher:
         pipe = subprocess.PIPE
         process = self.start(arguments, cwd, extra, stdin=pipe, stdout=pipe, stderr=pipe)
         try:
-            out, err = process.communicate(text, timeout_s)
+            out, err = process.communicate(stdin, timeout_s)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
@@ -424,7 +425,7 @@ class Launcher:
         return {}
 
     def op_files(self, request: Request) -> NoReturn:
-        """Become the program for files, which answers this request and all later ones.
+        """Become the files program, which answers this request and all later ones.
 
         The portal waits for the answer: requests that were already read are lost.
         """
@@ -546,7 +547,7 @@ class Launcher:
 
     def op_read(self, request: Request) -> Result:
         """Return part of a file of a job; a missing file is reported as empty."""
-        *folders, name = required_job_path(request)
+        *folders, name = required_relative_path(request)
         offset, limit = (
             required_field(request, "offset", int),
             required_field(request, "limit", int),
@@ -623,12 +624,14 @@ class Launcher:
         return {"stderr": stderr[-MAX_STDERR:]}
 
     def op_mkdir(self, request: Request) -> Result:
-        parts = required_job_path(request)
+        """Create a folder below the home, with its parents."""
+        parts = required_relative_path(request)
         with reporting_home_errors():
             os.close(descend(self.user, parts, make=True))
         return {}
 
     def op_forget(self, request: Request) -> Result:
+        """Delete a job's folder, if it is there."""
         uuid = required_field(request, "uuid", str, UUID)
         with reporting_home_errors(), contextlib.suppress(FileNotFoundError):
             jobs = descend(self.user, JOBS, make=False)
@@ -771,6 +774,7 @@ def main() -> None:
     with contextlib.suppress(BrokenPipeError):
         send(1, {"hello": 1, **greeting, "home": user.home, "shell": user.shell})
         for _ in serve(launcher.operation):
+            # poll() reaps each srun that has ended
             launcher.steps = [step for step in launcher.steps if step.poll() is None]
 
 

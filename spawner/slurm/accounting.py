@@ -28,7 +28,7 @@ from spawner.slurm.parse_accounting import (
 from spawner.timing import Measure, unmeasured
 
 UPDATE_TIMEOUT_S = 120.0
-READ_S = 60.0
+READ_TIMEOUT_S = 60.0
 
 
 class Accounting(Slurm):
@@ -55,18 +55,18 @@ class Accounting(Slurm):
         """Return all associations: 5,000 take a quarter of a second."""
         fields = f"format={parse.ASSOCIATION_FIELDS}"
         command = ["sacctmgr", "-nP", "show", "assoc", f"cluster={cluster}", fields]
-        text = await self._query(command, timeout_s=READ_S)
+        text = await self._query(command, timeout_s=READ_TIMEOUT_S)
         return await run_parser(lambda: parse.parse_associations(text))
 
     async def default_accounts(self) -> dict[str, str]:
         """Return each user's default account."""
         command = ["sacctmgr", "-nP", "show", "user", "format=user,defaultaccount"]
-        return parse.parse_default_accounts(await self._query(command, timeout_s=READ_S))
+        return parse.parse_default_accounts(await self._query(command, timeout_s=READ_TIMEOUT_S))
 
     async def in_use(self) -> Mapping[tuple[str, str], InUse]:
         """Return the current usage of running jobs, as slurmctld counts it against its limits."""
         command = ["scontrol", "show", "assoc_mgr", "flags=assoc"]
-        text = await self._query(command, timeout_s=READ_S)
+        text = await self._query(command, timeout_s=READ_TIMEOUT_S)
         return await run_parser(lambda: parse.parse_in_use(text))
 
     async def job_times(self, start: datetime, end: datetime) -> list[JobTime]:
@@ -76,7 +76,7 @@ class Accounting(Slurm):
             f"--format={parse.JOB_FIELDS}", f"--starttime={_to_utc(start)}",
             f"--endtime={_to_utc(end)}",
         ]  # fmt: skip
-        text = await self._query(command, timeout_s=READ_S)
+        text = await self._query(command, timeout_s=READ_TIMEOUT_S)
         return await run_parser(lambda: parse.parse_job_times(text))
 
     async def update(self, lines: Sequence[str]) -> str:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds between polls, and the maximum number of calls per minute. `rest_…` applies normally,
-    `hurried_…` while a change of a job is expected (`Watcher.hurry`).
+    """Seconds between polls, and the maximum number of calls per minute.
+
+    For jobs, `rest_…` applies normally, and `hurried_…` while a change of a job is expected
+    (`Watcher.hurry`). Nodes, partitions and reservations have fixed pauses. `burst` is the number
+    of calls that may follow each other without a pause.
     """
 
     rest_s: float = 4.0

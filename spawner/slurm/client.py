@@ -54,9 +54,7 @@ _OTHER_VERSION = re.compile(
     r"Incompatible versions of client and server|Insane message length|Invalid message version"
     r"|protocol_version \d+ not supported|unpack SLURM_PERSIST_INIT|auth\w+ plugin unknown"
 )
-
-
-# scancel prints the last one if the job is not the user's.
+# scancel prints the last alternative if the job is not the user's.
 _NO_SUCH_JOB = re.compile(r"Invalid job id|already finished|No active jobs match")
 _BACKLOG = re.compile(r"^DBD Agent queue size:\s*(\d+)", re.MULTILINE)
 _BOOT_TIME = re.compile(r"^BOOT_TIME\s*=\s*(\S+)", re.MULTILINE)
@@ -91,8 +89,8 @@ class Slurm:
         self._timeout_s = timeout_s
         self._measure = measure
         self._environment = {"TZ": "UTC0", "LC_ALL": "C.UTF-8", "SLURM_BITSTR_LEN": "0"}
-        self._squeue = parse.Squeue()
-        self._nodes = parse_nodes.Nodes()
+        self._squeue_parser = parse.SqueueParser()
+        self._node_parser = parse_nodes.NodeParser()
         if slurm_conf:
             self._environment["SLURM_CONF"] = str(slurm_conf)
 
@@ -105,7 +103,7 @@ class Slurm:
         arguments = ["squeue", "--noheader", "--all", "--states=all", "--sort=t,-p"]
         environment = {"SQUEUE_FORMAT": parse.squeue_format(delimiter)}
         text = await self._query(arguments, environment)
-        return await run_parser(lambda: self._squeue.jobs(text, delimiter))
+        return await run_parser(lambda: self._squeue_parser.parse(text, delimiter))
 
     async def find(self, *job_ids: int) -> list[JobInfo]:
         """Return the jobs that have these ids now: for an array one per task; empty if none."""
@@ -124,7 +122,7 @@ class Slurm:
             if "Invalid job id" in error.stderr:
                 return []
             raise
-        return await run_parser(lambda: parse.Squeue().jobs(text, delimiter))
+        return await run_parser(lambda: parse.SqueueParser().parse(text, delimiter))
 
     async def accounting(
         self,
@@ -162,7 +160,7 @@ class Slurm:
         return int(match[1])
 
     async def controller_time(self) -> float | None:
-        """Return slurmctld's time, in seconds; None if sdiag doesn't show it (before 20.11)."""
+        """Return slurmctld's time in seconds since 1970; None if sdiag lacks it (before 20.11)."""
         match = _TIME.search(await self._query(["sdiag"]))
         return float(match["epoch"]) if match and match["epoch"] else None
 
@@ -203,7 +201,7 @@ class Slurm:
     async def nodes(self) -> tuple[NodeInfo, ...]:
         """Return every node, with its GPUs by type."""
         text = await self._query(["scontrol", "--all", "--details", "--oneliner", "show", "node"])
-        return await run_parser(lambda: self._nodes.nodes(text))
+        return await run_parser(lambda: self._node_parser.parse(text))
 
     async def partitions(self) -> tuple[PartitionInfo, ...]:
         """Return every partition, including hidden ones."""
@@ -219,7 +217,7 @@ class Slurm:
         """Return the version of the commands on this host, such as `22.05.8`; no network access."""
         return (await self._query(["scontrol", "--version"])).rpartition(" ")[2].strip()
 
-    async def accounting_answers(self) -> None:
+    async def check_accounting(self) -> None:
         """Raise an error unless slurmdbd answers and can access its database."""
         await self._query(
             ["sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=Cluster"]
@@ -350,15 +348,15 @@ class Slurm:
 
 async def _communicate(process: asyncio.subprocess.Process) -> CommandResult:
     assert process.stdout is not None and process.stderr is not None  # noqa: S101 - PIPE above
-    complaints = asyncio.create_task(_read_bounded(process.stderr, _MAX_STDERR))
+    stderr_reader = asyncio.create_task(_read_bounded(process.stderr, _MAX_STDERR))
     try:
         stdout = await _read_bounded(process.stdout, MAX_OUTPUT_BYTES)
         if len(stdout) > MAX_OUTPUT_BYTES:
             raise QueryTooLarge("Slurm's response is too long.")
-        stderr = await complaints
+        stderr = await stderr_reader
     finally:
-        complaints.cancel()
-        await asyncio.wait([complaints])
+        stderr_reader.cancel()
+        await asyncio.wait([stderr_reader])
     code = await process.wait()
     return CommandResult(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
 

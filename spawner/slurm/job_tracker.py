@@ -40,8 +40,8 @@ from spawner.slurm.missing_jobs import (
     MissingJob,
     PortalJobKey,
     group_by_ref,
+    is_missing_job,
     is_same_job,
-    is_submission,
     select_matching,
     to_key,
 )
@@ -75,7 +75,7 @@ class JobTracker:
         self._external_arrays: dict[int, dict[int, JobInfo]] = {}  # by the array's job id
         self._missing: dict[PortalJobKey, MissingJob] = {}
         self._ended: dict[PortalJobKey, JobInfo] = {}
-        # Both in the order of insertion; an ignored job has a Slurm id and a submit time.
+        # Both in the order of insertion. An ignored job's key has its Slurm id and submit time.
         self._unknown_uuids: dict[PortalJobKey, None] = {}
         self._ignored: dict[tuple[PortalJobKey, int, datetime], None] = {}
         self._changed: set[JobRef] = set()
@@ -184,7 +184,7 @@ class JobTracker:
             if is_same_job(before, job) and to_key(before) not in self._unknown_uuids:
                 return replace(job, uuid=before.uuid)
         for key in wanted:
-            if is_submission(self._missing[key], job):
+            if is_missing_job(self._missing[key], job):
                 return replace(job, uuid=key[0])
         return job
 
@@ -246,7 +246,7 @@ class JobTracker:
             return False
         self._ignored_answers = 0
         before = self.by_id
-        # Most records are the same objects as before (parse.Squeue), so 20,000 of them are cheap.
+        # Most records are the same objects as before (SqueueParser), so 20,000 of them are cheap.
         changed = [job for job in by_id.values() if _differs(before.get(job.job_id), job)]
         outdated = [before[job_id] for job_id in vanished]
         outdated += [before[job.job_id] for job in changed if job.job_id in before]

@@ -61,7 +61,7 @@ def is_same_job(before: JobInfo, job: JobInfo) -> bool:
     return abs(later) <= SAME_SUBMISSION or (later > timedelta(0) and before.name == job.name)
 
 
-def is_submission(missing: MissingJob, job: JobInfo) -> bool:
+def is_missing_job(missing: MissingJob, job: JobInfo) -> bool:
     """Return whether a job without a UUID is the missing one of the same id and user."""
     if job.submit_time is None:
         return False
@@ -92,7 +92,7 @@ def _matches(key: PortalJobKey, missing: MissingJob, job: JobInfo) -> bool:
     """Return whether Slurm's record is this job, and not of its run before a requeue.
 
     Accounting may have stored no comment: then id and user must match. The submit time must not be
-    before ours.
+    earlier than the last known one.
     """
     uuid, user = key
     if job.user != user:

@@ -1,7 +1,8 @@
 """Data model of Slurm's jobs, states, nodes and partitions, shared by the spawner and the portal.
 
 Frozen data only; independent of commands, parsers and databases. Memory is in the unit that the
-field's name states, times are aware and in UTC, `None` means that Slurm did not report a value.
+field's name states. Times are timezone-aware and in UTC. `None` means that Slurm did not report a
+value.
 """
 
 from __future__ import annotations

@@ -3,16 +3,16 @@
 Pure.
 
 **Why a job's name cannot forge a record.** A name or comment may contain any text: newlines, bars,
-a whole line that looks like another user's job. squeue and sacct print it unchanged. So fields are
-separated not by a character but by a *delimiter*: random text made for this one call (client.py),
-which the user who chose the name cannot have known. For squeue the format is passed in an
-environment variable (SQUEUE_FORMAT), not in the arguments, which every user of the machine can read
-in /proc. User-controlled fields come last, and squeue cuts them to a fixed width; text between two
-delimiters is interpreted only by its position, and an answer with a wrong number of fields is
-refused as a whole (`BadOutput`). squeue's other fields are separated by a control character, so
-that 20,000 records are split in a few milliseconds.
+a whole line that looks like another user's job. squeue and sacct print it unchanged. So
+user-controlled fields are separated not by a character but by a *delimiter*: random text made for
+this one call (client.py), which the user who chose the name cannot have known. For squeue the
+format is passed in an environment variable (SQUEUE_FORMAT), not in the arguments, which every user
+of the machine can read in /proc. User-controlled fields come last, and squeue cuts them to a fixed
+width; text between two delimiters is interpreted only by its position, and an answer with a wrong
+number of fields is refused as a whole (`BadOutput`). The fields of squeue that no user controls are
+separated by a control character, so that 20,000 records are split in a few milliseconds.
 
-No I/O and no clock. Times are UTC because client.py sets TZ for every command.
+Times are UTC because client.py sets TZ for every command.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _UUID = re.compile(f"{JOB_COMMENT}({UUID.pattern})")
 # squeue's format letters: job id, array id, its tasks, user name and uid, state, partition,
 # account, QOS, nodes, submit, start, end, limit, reason; then the user-controlled ones: GPUs per
 # node, comment (one character wider than the portal's) and name.
-_SQUEUE_OWN = (
+_SQUEUE_SYSTEM_FIELDS = (
     "%A", "%F", "%K", "%u %U", "%T", "%P", "%a", "%q", "%N", "%V", "%S", "%e", "%l", "%r",
 )  # fmt: skip
 _GRES_WIDTH = 48
-_SQUEUE_USERS = (f"%{_GRES_WIDTH}b", "%44k", "%64j")
+_SQUEUE_USER_FIELDS = (f"%{_GRES_WIDTH}b", "%44k", "%64j")
 _BETWEEN = "\x1f"
 _Record = tuple[str, str, str, str]
 SACCT_FIELDS = (
@@ -89,15 +89,17 @@ class BadOutput(ValueError):
 
 def squeue_format(delimiter: str) -> str:
     """Return the value of SQUEUE_FORMAT for one call."""
-    return "".join(delimiter + part for part in (_BETWEEN.join(_SQUEUE_OWN), *_SQUEUE_USERS))
+    return "".join(
+        delimiter + part for part in (_BETWEEN.join(_SQUEUE_SYSTEM_FIELDS), *_SQUEUE_USER_FIELDS)
+    )
 
 
 def parse_squeue(text: str, delimiter: str) -> list[JobInfo]:
     """Parse all jobs in squeue's answer."""
-    return Squeue().jobs(text, delimiter)
+    return SqueueParser().parse(text, delimiter)
 
 
-class Squeue:
+class SqueueParser:
     """Incremental parser of squeue's answers: an unchanged record yields the same object again.
 
     Of 20,000 waiting jobs nearly all are unchanged, and need neither be parsed nor compared again.
@@ -106,8 +108,8 @@ class Squeue:
     def __init__(self) -> None:
         self._known: dict[_Record, JobInfo] = {}
 
-    def jobs(self, text: str, delimiter: str) -> list[JobInfo]:
-        """Parse one answer, like parse_squeue."""
+    def parse(self, text: str, delimiter: str) -> list[JobInfo]:
+        """Parse one answer, as parse_squeue does."""
         records = list(_squeue_records(text, delimiter))
         parsed = {key: self._known[key] for key in records if key in self._known}
         parsed |= {key: _squeue_job(key) for key in records if key not in parsed}
@@ -121,12 +123,12 @@ def parse_sacct(text: str, delimiter: str) -> list[JobInfo]:
 
 
 def _squeue_records(text: str, delimiter: str) -> Iterator[_Record]:
-    """Split the answer into (Slurm's own fields, GPUs, comment, name).
+    """Split the answer into (system fields, GPUs, comment, name).
 
     Each record begins with the delimiter, so the last part of each record is `name + newline`.
     """
     before, *parts = text.split(delimiter)
-    if before or len(parts) % (1 + len(_SQUEUE_USERS)):
+    if before or len(parts) % (1 + len(_SQUEUE_USER_FIELDS)):
         raise BadOutput("squeue printed an unexpected number of fields")
     fields_iterator = iter(parts)
     return zip(fields_iterator, fields_iterator, fields_iterator, fields_iterator, strict=True)
@@ -159,7 +161,7 @@ def _sacct_records(text: str, delimiter: str) -> Iterator[list[str]]:
 def _squeue_job(record: _Record) -> JobInfo:
     joined, gres, comment, name = record
     fields = joined.split(_BETWEEN)
-    if len(fields) != len(_SQUEUE_OWN):
+    if len(fields) != len(_SQUEUE_SYSTEM_FIELDS):
         raise BadOutput("squeue printed an unexpected number of fields")
     job_id, array_id, task, user, state, partition, account, qos, nodes, submit = fields[:10]
     start, end, limit, reason = fields[10:]
@@ -280,7 +282,7 @@ def expand_tasks(text: str) -> tuple[int, ...]:
 
 
 def uuid_of(comment: str) -> str | None:
-    """Return the UUID in a portal comment. Any user can write any comment: see JobTracker.find."""
+    """Return the UUID in a portal comment. Any user can write any comment: see job_tracker.py."""
     match = _UUID.fullmatch(comment.rstrip(" "))
     return match.group(1) if match else None
 

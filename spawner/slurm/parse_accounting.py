@@ -4,7 +4,7 @@ Pure.
 
 The values of an association have sacctmgr's names: `gres/gpu`, `gres/gpu:v100`, `cpu` and `mem`
 (MB) of GrpTRES; `GrpSubmitJobs`, `MaxSubmitJobs`, `MaxWall` (minutes), `QOS` (names, sorted) and
-`DefaultQOS`. A missing value means no limit. The messages are from sacctmgr 22.05.
+`DefaultQOS`. A missing value means no limit. The parsed error messages are those of sacctmgr 22.05.
 """
 
 from __future__ import annotations
@@ -278,7 +278,8 @@ def _format_clause(values: AssociationValues) -> str:
         else:
             _check_names(str(value))
             assignments.append(f"{name}={-1 if value is None else value}")
-    # sacctmgr refuses a QOS list without the default QOS, unless that is changed in the same line
+    # one line for all, as sacctmgr refuses a QOS list without the default QOS unless the same line
+    # changes the default
     return " ".join([*([f"GrpTRES={','.join(tres)}"] if tres else []), *assignments])
 
 

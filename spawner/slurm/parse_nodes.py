@@ -28,10 +28,10 @@ _SINCE = re.compile(r"\s\[[^\]\s]*@([^\]\s]*)\]")
 
 def parse_nodes(text: str) -> tuple[NodeInfo, ...]:
     """Parse all nodes in the output of `scontrol -o -d show node`, one per line."""
-    return Nodes().nodes(text)
+    return NodeParser().parse(text)
 
 
-class Nodes:
+class NodeParser:
     """Incremental parser of scontrol's nodes: an unchanged node is the same object again.
 
     Of thousands of nodes most are unchanged but for load, free memory and the time of their last
@@ -41,8 +41,8 @@ class Nodes:
     def __init__(self) -> None:
         self._known: dict[str, NodeInfo] = {}
 
-    def nodes(self, text: str) -> tuple[NodeInfo, ...]:
-        """Parse one answer, like parse_nodes."""
+    def parse(self, text: str) -> tuple[NodeInfo, ...]:
+        """Parse one answer, as parse_nodes does."""
         parsed = {
             _steady_part(line): line for line in text.split("\n") if line.startswith("NodeName=")
         }

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from spawner.slurm import parse
 
 MAX_PARTS = 200_000  # pairs of step and node; with more there is no estimate
-_SOONEST = timedelta(milliseconds=500)  # sacct has a resolution of one second
+_MIN_DURATION = timedelta(milliseconds=500)  # of a step; sacct reports whole seconds
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -37,7 +37,7 @@ class Step:
     end: datetime | None
 
     @property
-    def on_a_node(self) -> int:
+    def bytes_per_node(self) -> int:
         """Return the bytes on each of its nodes if all its tasks were as large as the largest."""
         return self.max_rss_bytes * math.ceil(self.tasks / max(1, self.node_count))
 
@@ -61,8 +61,8 @@ def most_on_a_node(steps: Iterable[Step]) -> int | None:
 
 def _list_changes(step: Step) -> Iterator[tuple[datetime, int]]:
     """Yield when a step takes its memory and when it releases it, with the change in bytes."""
-    yield step.start, step.on_a_node
-    yield max(step.end or _NEVER, step.start + _SOONEST), -step.on_a_node
+    yield step.start, step.bytes_per_node
+    yield max(step.end or _NEVER, step.start + _MIN_DURATION), -step.bytes_per_node
 
 
 def _find_peak(changes: list[tuple[datetime, int]]) -> int:

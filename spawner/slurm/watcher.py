@@ -89,13 +89,14 @@ def _utcnow() -> datetime:
 class Watcher:
     """Poller and its results: plain attributes, and jobs by `find_or_request`; `run` is the loop.
 
-    `stale_since` is None while the last answer of Slurm is good, else the time of the last good one
-    (before the first: of the start), and `trouble` is the reason. `took_s` is the duration of the
-    last good answer. `answers_since` is the time from which Slurm has answered without
-    interruption; None while it does not. `cluster_changed_at` is when nodes or partitions last
-    changed. `reservations` is None until Slurm has reported them, and `reservations_stale_since` is
-    the time of the last report if the latest attempt failed. `new_job` is how long a job whose id
-    is unknown may take to appear in Slurm.
+    `at` is when the last good poll of the jobs began; None before the first. `stale_since` is None
+    while the last answer of Slurm is good, else the time of the last good one (before the first: of
+    the start), and `trouble` is the reason. `took_s` is the duration of the last good answer.
+    `answers_since` is the time from which Slurm has answered without interruption; None while it
+    does not. `cluster_changed_at` is when nodes or partitions last changed. `reservations` is None
+    until Slurm has reported them, and `reservations_stale_since` is the time of the last report if
+    the latest attempt failed. `new_job` is how long a job whose id is unknown may take to appear in
+    Slurm.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class Watcher:
         return self.stale_since is None and self._tracker.is_lost_by_slurmctld((uuid, user))
 
     def list_copies(self, uuid: str, user: str, job_id: int | None) -> tuple[JobInfo, ...]:
-        """Return all records in squeue under this id and user.
+        """Return all records in squeue for this UUID and user, or for an external array's `job_id`.
 
         These are an array's tasks or, after a crash of slurmctld, a job that was submitted twice.
         """
@@ -308,7 +309,10 @@ class Watcher:
         budget.spend()
 
     async def charge_call_budget(self) -> None:
-        """Count an urgent call without waiting, which delays the calls that can wait."""
+        """Count an urgent call without waiting, which delays the calls that can wait.
+
+        A coroutine only because it is interchangeable with `wait_for_call_budget`.
+        """
         self._budget.spend()
 
     def _per_minute(self) -> int:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from spawner import signing
 from spawner.names import UUID
 
-HEADER = "X-Portal-Ssh-Grant"
+GRANT_HEADER = "X-Portal-Ssh-Grant"
 KEY_HEADER = "X-Portal-Ssh-Key"
 """Header in which a client sends its public key."""
 HOST_KEY_HEADER = "X-Portal-Ssh-Host-Key"

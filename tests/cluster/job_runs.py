@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from cluster.config.paths import Paths
 from spawner.catalog.environment import Catalog
-from spawner.catalog.jobscript import JobContext, Rendered, render_job, render_script
+from spawner.catalog.jobscript import JobContext, RenderedJob, render_job, render_script
 from spawner.catalog.template import check_parameters, load_templates
 from spawner.launcher.sbatch import sbatch_options
 from spawner.slurm.model import JobSpec, Resources
@@ -31,7 +31,7 @@ class Run:
     job_id: int
     folder: Path
     logdir: Path
-    rendered: Rendered
+    rendered: RenderedJob
 
     def states(self) -> dict[str, str]:
         """Return Slurm's state of each task; a plain job has one task with an empty name."""
@@ -115,7 +115,7 @@ def _place(live: Live, root: Path, environment: str | None, resources: Resources
     )
 
 
-def submit(live: Live, place: JobContext, rendered: Rendered) -> Run:
+def submit(live: Live, place: JobContext, rendered: RenderedJob) -> Run:
     """Submit as the launcher does: create the user's folder with the files, then run sbatch."""
     folder = Path(place.home) / ".local/share/portal/jobs" / place.uuid
     live.exec_as("alice", ["mkdir", "-p", "-m", "700", str(folder)])

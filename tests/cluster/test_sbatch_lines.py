@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from spawner.catalog.own_script import ScriptRefused, read
+from spawner.catalog.own_script import ScriptRefused, parse_script
 from tests.live import Live
 
 SCRIPT = "#!/bin/bash\n#SBATCH --mail-type=END\n#SBATCH {line}\nsleep 60\n"
@@ -28,7 +28,7 @@ def submitted(portal: Live, line: str) -> str:
 
 def passes(line: str) -> bool:
     try:
-        read(SCRIPT.format(line=line), 10_000)
+        parse_script(SCRIPT.format(line=line), 10_000)
     except ScriptRefused:
         return False
     return True

@@ -34,7 +34,7 @@ IMAGES = {e.name: e.runtime for e in CATALOG.values() if isinstance(e.runtime, C
 WITH_KERNEL = [
     e
     for e in CATALOG.values()
-    if e.kernel and IMAGES[e.name].public_image is None and e.name != "desktop"
+    if e.has_kernel and IMAGES[e.name].public_image is None and e.name != "desktop"
 ]
 EXPECTED = [e for e in WITH_KERNEL if WANTED is None or IMAGES[e.name].image.stem in WANTED.split()]
 

@@ -144,7 +144,7 @@ class FakeSlurm:
     async def version(self) -> str:
         return "22.05.8"
 
-    async def accounting_answers(self) -> None:
+    async def check_accounting(self) -> None:
         self._there()
 
     async def admin_level(self, account: str) -> str:

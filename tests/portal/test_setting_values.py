@@ -105,4 +105,4 @@ def test_nodes_addresses_are_for_the_roles_of_the_setting(
     who: Any = SimpleNamespace(user=SimpleNamespace(username="x", role=role), token=None)
     for roles in ([], [Role.USER], [Role.ADMIN, Role.USER]):
         viewer = to_viewer(who, make_settings(node_addresses_for=roles))
-        assert viewer.addresses is (role in roles)
+        assert viewer.sees_addresses is (role in roles)

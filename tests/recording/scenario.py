@@ -231,7 +231,7 @@ async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) ->
     await slurm.ask("partitions", slurm.partitions())
     await slurm.ask("reservations", slurm.reservations())
     await slurm.ask("version", slurm.version())
-    await slurm.ask("clusters", slurm.accounting_answers())
+    await slurm.ask("clusters", slurm.check_accounting())
     await slurm.ask("admin_level", slurm.admin_level("portal"))
     await slurm.ask("assoc_mgr", slurm.find_wall_limits(asked))
     await slurm.ask("config", slurm.facts())

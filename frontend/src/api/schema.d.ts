@@ -169,7 +169,7 @@ export interface paths {
         };
         /**
          * List Imports
-         * @description Return running and ended imports, newest first.
+         * @description Return queued, running and ended imports, newest first.
          */
         get: operations["list_imports"];
         put?: never;
@@ -290,11 +290,14 @@ export interface paths {
         };
         /**
          * List Groups
-         * @description Return groups whose name or description contain every word of `query`.
+         * @description Return groups whose name or description contains every word of `query`.
          */
         get: operations["list_groups"];
         put?: never;
-        /** Create Group */
+        /**
+         * Create Group
+         * @description Create a group with these users as its members.
+         */
         post: operations["create_group"];
         delete?: never;
         options?: never;
@@ -492,7 +495,7 @@ export interface paths {
         };
         /**
          * List All Sessions
-         * @description Return all users' sessions, newest first, for administrators.
+         * @description Return all users' sessions, newest first, for administrators and viewers.
          */
         get: operations["list_all_sessions"];
         put?: never;
@@ -593,7 +596,7 @@ export interface paths {
         };
         /**
          * List Users
-         * @description Return users whose username, name or mail contain every word of `query`.
+         * @description Return users whose username, name or e-mail address contains every word of `query`.
          */
         get: operations["list_users"];
         put?: never;
@@ -691,8 +694,8 @@ export interface paths {
         post?: never;
         /**
          * Delete User
-         * @description Disable a user and, once all their sessions and jobs have ended, process their files and
-         *     delete them from the directory.
+         * @description Disable a user and, once all their sessions and jobs have ended, keep, archive or delete
+         *     their home directory and delete them from the directory.
          *
          *     Their audit events are kept.
          */
@@ -1644,6 +1647,8 @@ export interface paths {
         /**
          * File Roots
          * @description Return the storage locations, with free space and quota where they are known.
+         *
+         *     Expired items of the trash and abandoned uploads are deleted in the background.
          */
         get: operations["file_roots"];
         put?: never;
@@ -3019,7 +3024,7 @@ export interface paths {
         put?: never;
         /**
          * Turn Off Second Factor
-         * @description Turn the second factor off, or start over with another device.
+         * @description Turn the second factor off, also to set one up on another device.
          *
          *     A user with a role that requires a second factor can then only set one up.
          */
@@ -4104,7 +4109,8 @@ export interface components {
         };
         /**
          * BenchmarkFigure
-         * @description A figure: its `labels`, the column it came from, and its unit.
+         * @description A figure of a run. `labels` identify its row in the job's output, `measure` is the column;
+         *     `better`: whether a higher or a lower value is better.
          */
         BenchmarkFigure: {
             /**
@@ -4163,17 +4169,6 @@ export interface components {
             title: string;
         };
         /**
-         * BringBackIn
-         * @description The removed packages to restore.
-         */
-        BringBackIn: {
-            /**
-             * Id
-             * Format: uuid
-             */
-            id: string;
-        };
-        /**
          * BulkResultOut
          * @description The result of a bulk operation.
          *
@@ -4189,7 +4184,7 @@ export interface components {
         };
         /**
          * CapabilitiesOut
-         * @description The operations that the directory supports. `missing`: the reason for each missing button.
+         * @description The operations that the directory supports. `missing`: why an operation is not offered.
          */
         CapabilitiesOut: {
             /** Kind */
@@ -4204,7 +4199,8 @@ export interface components {
          * @description An app that this site declares.
          *
          *     `input` is what starting it needs, `extensions` the endings of names that it accepts; empty: any
-         *     file. `environments` are those whose sessions offer it, if they were started since.
+         *     file. `environments` are those whose sessions offer it; a session that was started before the
+         *     app was declared does not.
          */
         CatalogAppOut: {
             /** Description */
@@ -4481,7 +4477,7 @@ export interface components {
             median_wait_s: (number | null)[];
             /**
              * Pending Jobs
-             * @description Pending jobs of all users; array tasks count each.
+             * @description Pending jobs of all users; each array task counts.
              */
             pending_jobs: (number | null)[];
             /**
@@ -4503,9 +4499,10 @@ export interface components {
         };
         /**
          * ClusterNode
-         * @description A node. `state` is Slurm's, `condition` ours; `reason` is why it is out of service, since
-         *     `since`.
+         * @description A node. `state` is Slurm's, `condition` the portal's summary of it, and `takes_work` whether
+         *     the node accepts jobs. `reason` is why it is out of service, since `since`.
          *
+         *     `mine` are the caller's jobs on it, `jobs` is the number of all jobs.
          *     `users` is for administrators and viewers, `addresses` for the roles in the settings; otherwise
          *     null.
          */
@@ -4548,7 +4545,8 @@ export interface components {
          *
          *     `nodes` is their number, `nodes_out` that of the nodes that accept no jobs, and `states` that of
          *     the nodes in each condition. `gpu_memory_gb` is of one GPU, by type, as far as the settings name
-         *     it.
+         *     it. `notice` is the site's sentence for the portal's pages, `presets` its named choices of
+         *     resources.
          */
         ClusterOut: {
             /** At */
@@ -4628,7 +4626,7 @@ export interface components {
         };
         /**
          * Comparison
-         * @description Runs in the requested order; `missing`: ids that are not in the caller's list.
+         * @description Jobs in the requested order; `missing`: ids that are not in the caller's list.
          */
         Comparison: {
             /** Items */
@@ -4708,17 +4706,6 @@ export interface components {
          */
         Condition: "down" | "silent" | "maintenance" | "draining" | "drained" | "reserved" | "restarting" | "asleep" | "waking" | "full" | "partly" | "free" | "unknown";
         /**
-         * CountedOut
-         * @description An effective value and its source; both null if there is no limit.
-         */
-        CountedOut: {
-            from: components["schemas"]["LimitOrigin"] | null;
-            /** Value */
-            value: number | string[] | {
-                [key: string]: number;
-            } | null;
-        };
-        /**
          * CpuTotal
          * @description CPUs; `free` ones are in nodes that accept jobs.
          */
@@ -4742,9 +4729,9 @@ export interface components {
          *
          *     `run` is the folder of the event files below the job's, such as "train"; empty for the job's
          *     own. `at` is in seconds since 1970. `count` is the number of logged values. A curve with more
-         *     values than points is reduced: consecutive values share a bucket, of which the smallest and the
-         *     largest are kept, and the last value of all. `values` is null where a value was not finite (NaN
-         *     or infinite); `not_finite` is the number of such values.
+         *     values than the response may have points is reduced: consecutive values share a bucket, of which
+         *     the smallest and the largest are kept, and the last value of all. `values` is null where a value
+         *     was not finite (NaN or infinite); `not_finite` is the number of such values.
          */
         CurveOut: {
             /** At */
@@ -4940,7 +4927,18 @@ export interface components {
          */
         EffectiveOut: {
             from: components["schemas"]["LimitOrigin"] | null;
-            otherwise: components["schemas"]["CountedOut"] | null;
+            otherwise: components["schemas"]["EffectiveValueOut"] | null;
+            /** Value */
+            value: number | string[] | {
+                [key: string]: number;
+            } | null;
+        };
+        /**
+         * EffectiveValueOut
+         * @description An effective value and its source; both null if there is no limit.
+         */
+        EffectiveValueOut: {
+            from: components["schemas"]["LimitOrigin"] | null;
             /** Value */
             value: number | string[] | {
                 [key: string]: number;
@@ -4957,10 +4955,10 @@ export interface components {
             done: boolean;
         };
         /**
-         * EmptyIn
+         * EmptyTrashIn
          * @description The items of the trash to delete permanently; null: all.
          */
-        EmptyIn: {
+        EmptyTrashIn: {
             /** Ids */
             ids?: string[] | null;
             /** Root */
@@ -4968,10 +4966,10 @@ export interface components {
         };
         /**
          * EnrolmentOut
-         * @description The data for an authenticator app: `qr` is an image as a data URL, `secret` the same for
-         *     typing.
+         * @description The data for an authenticator app: `uri`, the same as an image in a data URL (`qr`), and the
+         *     `secret` alone, for typing.
          *
-         *     It counts once a code has been confirmed.
+         *     The second factor is required once a code has been confirmed.
          */
         EnrolmentOut: {
             /** Qr */
@@ -4985,9 +4983,9 @@ export interface components {
          * EntryOut
          * @description An entry in a folder.
          *
-         *     Size, time, mode, owner and rights are of a link's target; `target_kind` is null for a broken
-         *     link. `size_bytes` is null if it is not a file. `name_is_text` is false for a name that is not
-         *     UTF-8.
+         *     Size, time, mode, owner and rights are of a link's target; `target_kind` is the target's kind,
+         *     null for a broken link and for an entry that is no link. `size_bytes` is null if it is not a
+         *     file. `name_is_text` is false for a name that is not UTF-8.
          */
         EntryOut: {
             /** Is Link */
@@ -5127,13 +5125,34 @@ export interface components {
             time_short: boolean;
         };
         /**
+         * EventNoticesIn
+         * @description Changes to notifications; omitted fields stay.
+         */
+        EventNoticesIn: {
+            /**
+             * Job Ended
+             * @default false
+             */
+            job_ended: boolean;
+            /**
+             * Session Started
+             * @default false
+             */
+            session_started: boolean;
+            /**
+             * Time Short
+             * @default false
+             */
+            time_short: boolean;
+        };
+        /**
          * EventOut
          * @description An audit event.
          *
          *     `actor` need not be a user: it can be the name of a failed login, `portal` for the portal's own
          *     actions, or `cli:…` for its command line. `title` is the action as text; `detail` has further
          *     data, depending on the action. `token` names the access token that was used; `request_id` is the
-         *     response's X-Request-Id, which is also in the log.
+         *     response's X-Request-Id, which is also in the portal's log.
          */
         EventOut: {
             /** Action */
@@ -5208,9 +5227,10 @@ export interface components {
         };
         /**
          * FigureOut
-         * @description One resource: the most that a run used, the present request, and a suggestion.
+         * @description One resource: the most that a job `used`, what the present request has (`asked`), and a
+         *     suggestion.
          *
-         *     `suggested` is null if the present request is close enough. `exceeded`: a run ended because its
+         *     `suggested` is null if the present request is close enough. `exceeded`: a job ended because its
          *     resources were not enough.
          */
         FigureOut: {
@@ -5255,10 +5275,10 @@ export interface components {
             unreadable: number;
         };
         /**
-         * FinishIn
+         * FinishUploadIn
          * @description The end of an upload. `sha256` is the file's expected checksum, in hexadecimal digits.
          */
-        FinishIn: {
+        FinishUploadIn: {
             /** Sha256 */
             sha256?: string | null;
         };
@@ -5342,7 +5362,7 @@ export interface components {
         /**
          * GpuTypeFigures
          * @description The performance of one GPU of this type: for each benchmark and precision, the largest
-         *     problem among those that most users have measured.
+         *     problem size among those that most users have measured.
          */
         GpuTypeFigures: {
             /** Figures */
@@ -5425,7 +5445,7 @@ export interface components {
         };
         /**
          * GroupLimitsOut
-         * @description A group's limits: the group total, the per-member limit, and the members.
+         * @description A group's limits: `together` is the group total, `member` the per-member limit.
          *
          *     `ceiling` is the most that a group manager may grant, by field. `account` is the group's Slurm
          *     account.
@@ -5435,7 +5455,7 @@ export interface components {
             account: string;
             /** Ceiling */
             ceiling: {
-                [key: string]: components["schemas"]["CountedOut"];
+                [key: string]: components["schemas"]["EffectiveValueOut"];
             };
             /** Group */
             group: string;
@@ -5507,7 +5527,7 @@ export interface components {
         };
         /**
          * Groups
-         * @description A page of groups. `incomplete`: the directory withholds the rest.
+         * @description A page of groups. `incomplete`: why the directory withholds the rest; null if it does not.
          */
         Groups: {
             capabilities: components["schemas"]["CapabilitiesOut"];
@@ -5662,8 +5682,9 @@ export interface components {
          * ImportOut
          * @description An image import.
          *
-         *     `percent` is of the phase, null if unknown; `bytes_done` is the number of bytes fetched, and the
-         *     total is known once all have arrived. `size_bytes` and `sha256` are of the file.
+         *     `stopping`: it runs, and its end was requested. `percent` is of the phase, null if unknown;
+         *     `bytes_done` is the number of bytes fetched, and the total is known once all have arrived.
+         *     `size_bytes` and `sha256` are of the file.
          */
         ImportOut: {
             /** Bytes Done */
@@ -5823,7 +5844,7 @@ export interface components {
          *     is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
          *     to its TensorBoard. `executed_notebook`: the path of the copy that a notebook run as a job
          *     writes; the copy may not exist. `lost_job_ids`: Slurm's ids of earlier submissions that Slurm
-         *     lost, so that the portal submitted the job again.
+         *     forgot, or ended before the script began, so that the portal submitted the job again.
          */
         JobDetail: {
             array: components["schemas"]["ArrayOut"] | null;
@@ -6062,7 +6083,7 @@ export interface components {
          * JobSshOut
          * @description How the owner connects to a running job by SSH; `url` is the websocket's address.
          *
-         *     The other fields are those of a session's.
+         *     The other fields are as in SshOut.
          */
         JobSshOut: {
             /** Command */
@@ -6080,6 +6101,8 @@ export interface components {
         };
         /**
          * JobState
+         * @description The state of a Slurm job of the portal. STARTING: a session that runs in Slurm, and whose
+         *     server does not answer yet.
          * @enum {string}
          */
         JobState: "submitting" | "queued" | "starting" | "running" | "suspended" | "stopping" | "ended";
@@ -6186,9 +6209,11 @@ export interface components {
          * LimitIn
          * @description The fields of a limit; null means unset.
          *
-         *     Numbers are totals over everything that is pending or running for sessions and jobs; each array
-         *     task is a job. `version` is the one that the editor read, null for a limit that does not exist
-         *     yet. `create_account`: for a group total, create the group's account if Slurm has none.
+         *     Numbers are totals over the sessions and jobs of a user, or of a group total's members.
+         *     `sessions` and `jobs` count pending ones, too; each array task is a job. `time_limit_minutes`
+         *     applies to each of them. `version` is the one that the editor read, null for a limit that does
+         *     not exist yet. `create_account`: for a group total, create the group's account if Slurm has
+         *     none.
          */
         LimitIn: {
             /** Accounts */
@@ -6514,8 +6539,9 @@ export interface components {
          * Me
          * @description The caller.
          *
-         *     `login_id`: of the browser's login, null for a token. `password_fresh`: sensitive operations
-         *     will not ask for the password again. `manages`: the groups that they manage.
+         *     `login_id`: of the browser's login, null for a token. `password_fresh`: changes by
+         *     administrators and group managers do not ask for the password now; those that grant a role or
+         *     access to an account still do after a mere login. `manages`: the groups that they manage.
          */
         Me: {
             /** Display Name */
@@ -6545,7 +6571,7 @@ export interface components {
             display_name: string;
             /** Effective */
             effective: {
-                [key: string]: components["schemas"]["CountedOut"];
+                [key: string]: components["schemas"]["EffectiveValueOut"];
             };
             limit: components["schemas"]["LimitOut"] | null;
             use: components["schemas"]["UseOut"];
@@ -6639,7 +6665,7 @@ export interface components {
          * @description A pending job of the caller.
          *
          *     `place` is its approximate position in the queue, 1 is the next; null: it is not in the queue,
-         *     because of `reason`. `tasks` of an array count as one job.
+         *     because of `reason`. An array has one place; `tasks` is the number of its pending tasks.
          */
         MyWaiting: {
             /** Id */
@@ -6661,8 +6687,8 @@ export interface components {
          * NewLimits
          * @description Limits of a new user; null means unset.
          *
-         *     Numbers are totals over everything that is pending or running for sessions and jobs; each array
-         *     task is a job.
+         *     Numbers are totals over the user's sessions and jobs. `sessions` and `jobs` count pending ones,
+         *     too; each array task is a job. `time_limit_minutes` applies to each of them.
          */
         NewLimits: {
             /** Cpus */
@@ -6729,7 +6755,7 @@ export interface components {
             home_template: string;
             /** Limits */
             limits: {
-                [key: string]: components["schemas"]["CountedOut"];
+                [key: string]: components["schemas"]["EffectiveValueOut"];
             };
             /** Login Group */
             login_group: string | null;
@@ -6970,7 +6996,7 @@ export interface components {
              *       "time_short": false
              *     }
              */
-            browser: components["schemas"]["TellIn"];
+            browser: components["schemas"]["EventNoticesIn"];
             /**
              * @default {
              *       "job_ended": false,
@@ -6978,7 +7004,7 @@ export interface components {
              *       "time_short": false
              *     }
              */
-            email: components["schemas"]["TellIn"];
+            email: components["schemas"]["EventNoticesIn"];
         };
         /** NotifyOut */
         NotifyOut: {
@@ -7017,7 +7043,7 @@ export interface components {
         Outcome: "completed" | "failed" | "cancelled" | "timeout" | "out_of_memory" | "node_failed";
         /**
          * PackageOut
-         * @description A package; `version` is null if its folder does not contain it.
+         * @description A package; `version` is null if the package's folder does not name it.
          */
         PackageOut: {
             /**
@@ -7420,10 +7446,10 @@ export interface components {
             codes: string[];
         };
         /**
-         * RemoveIn
+         * RemovePackageIn
          * @description A package to remove, by its listed name.
          */
-        RemoveIn: {
+        RemovePackageIn: {
             /** Package */
             package: string;
         };
@@ -7581,6 +7607,17 @@ export interface components {
             root: string;
             /** To Path */
             to_path?: string | null;
+        };
+        /**
+         * RestorePackagesIn
+         * @description The removed packages to restore.
+         */
+        RestorePackagesIn: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
         };
         /**
          * RestoredAllOut
@@ -7973,6 +8010,8 @@ export interface components {
         /**
          * SlurmOut
          * @description The state of a limit in Slurm, with a message that may be empty.
+         *
+         *     `written`: Slurm has it; `nothing`: no association in Slurm depends on it.
          */
         SlurmOut: {
             /** Message */
@@ -8018,8 +8057,8 @@ export interface components {
          * @description The status of one part.
          *
          *     `name` identifies one server of the directory, and is empty for other parts. `answered_at` is
-         *     the last successful answer since the portal started, `checked_at` the last check, `latency_ms`
-         *     the duration of that successful answer. `message` describes the state, `suggestion` the remedy.
+         *     the last successful answer since the portal started, `latency_ms` how long it took, and
+         *     `checked_at` the last check. `message` describes the state, `suggestion` the remedy.
          */
         StatusItem: {
             /** Answered At */
@@ -8116,27 +8155,6 @@ export interface components {
             suggestion?: string | null;
         };
         /**
-         * TellIn
-         * @description Changes to notifications; omitted fields stay.
-         */
-        TellIn: {
-            /**
-             * Job Ended
-             * @default false
-             */
-            job_ended: boolean;
-            /**
-             * Session Started
-             * @default false
-             */
-            session_started: boolean;
-            /**
-             * Time Short
-             * @default false
-             */
-            time_short: boolean;
-        };
-        /**
          * TemplateDetail
          * @description A template with its script and its parameters, an object in JSON Schema 2020-12 for building
          *     a form.
@@ -8183,8 +8201,9 @@ export interface components {
          * TemplateOut
          * @description A template.
          *
-         *     `array` names the list parameters that are spread over tasks. `environments`: a job may name
-         *     another `environment`; "kernel": one with a kernel.
+         *     `array` names the list parameters that are spread over tasks. `environments`: which other
+         *     environment a job may name, "kernel" for any that has a kernel; null for none. `requeue`: Slurm
+         *     may run a job again after a node failure or a preemption.
          */
         TemplateOut: {
             /** Array */
@@ -8296,8 +8315,9 @@ export interface components {
          * TimelineEntry
          * @description A completed step of the start.
          *
-         *     `allocated` is from Slurm, in whole seconds; `program` is when the node program began, by its
-         *     own clock.
+         *     `allocated` is from Slurm, in whole seconds; `program` is when the session's program on the node
+         *     had its port, by its own clock; `called_home`: it reached the portal; `server`: the hub adopted
+         *     the session as its named server; `ready`: the server answers.
          */
         TimelineEntry: {
             /**
@@ -8730,8 +8750,9 @@ export interface components {
         UserImportState: "running" | "done" | "failed";
         /**
          * UserLimitsOut
-         * @description A user's effective limits by field, the limits they come from, present usage, the group
-         *     totals that apply, and, for administrators, the state in Slurm.
+         * @description A user's effective limits by field, the limits they come from, and present usage.
+         *
+         *     `together` are the group totals that apply; `slurm` is the state in Slurm, for administrators.
          */
         UserLimitsOut: {
             /** Effective */
@@ -8754,8 +8775,9 @@ export interface components {
          * UserOut
          * @description All details of a user.
          *
-         *     `version` is passed back by an edit. `directory_problem`: the directory did not answer, and this
-         *     is the portal's stored data. `directory_wants`: the state still to be written to the directory,
+         *     `version` is passed back by an edit. `deprovisioned_at`: when all sessions and jobs of a
+         *     disabled user had ended. `directory_problem`: the directory did not answer, and this is the
+         *     portal's stored data. `directory_wants`: the state still to be written to the directory,
          *     `pending_steps` the remaining steps for a disabled, enabled or deleted user, as sentences.
          *     `home_tasks`: the tasks for which the portal has commands. `known_uid`: the number stored by the
          *     portal; if `uid` differs, the user cannot log in until it has been confirmed. `primary_group` is
@@ -8857,8 +8879,8 @@ export interface components {
          * UserPageOut
          * @description A page of users.
          *
-         *     `incomplete`: the directory withholds the rest. `directory_problem`: the directory could not be
-         *     read, and these are the users in the portal's database.
+         *     `incomplete`: why the directory withholds the rest; null if it does not. `directory_problem`:
+         *     why the directory could not be read; then these are the users in the portal's database.
          */
         UserPageOut: {
             capabilities: components["schemas"]["CapabilitiesOut"];
@@ -8878,8 +8900,9 @@ export interface components {
          *     `in_directory` false: only the portal has the user. `known`: the portal has a row of them;
          *     `role` is null if not. `groups` is null in lists, `locked` if the directory did not answer.
          *     `disabled`: here or in the directory. `unmanaged`: why the user cannot be changed here, null for
-         *     most. `former_username`: the name of a deleted user, once it is free again. `admitted`: whether
-         *     their groups allow a login, from the portal's last refresh; null if unknown.
+         *     most. `missing_since`: since when the directory has no such user. `former_username`: the name of
+         *     a deleted user, once it is free again. `admitted`: whether their groups allow a login, from the
+         *     portal's last refresh; null if unknown.
          */
         UserRow: {
             /** Admitted */
@@ -11318,7 +11341,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RemoveIn"];
+                "application/json": components["schemas"]["RemovePackageIn"];
             };
         };
         responses: {
@@ -11384,7 +11407,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["BringBackIn"];
+                "application/json": components["schemas"]["RestorePackagesIn"];
             };
         };
         responses: {
@@ -12030,7 +12053,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EmptyIn"];
+                "application/json": components["schemas"]["EmptyTrashIn"];
             };
         };
         responses: {
@@ -12257,7 +12280,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["FinishIn"];
+                "application/json": components["schemas"]["FinishUploadIn"];
             };
         };
         responses: {

@@ -73,7 +73,7 @@ async def check_version(context: AppContext) -> CheckResult | None:
 async def check_accounting(context: AppContext) -> CheckResult:
     """Check that slurmdbd answers, and name the jobs whose end it never received."""
     try:
-        await context.slurm.accounting_answers()
+        await context.slurm.check_accounting()
     except SlurmError as error:
         is_off = "accounting_storage/none" in await _read_config(context)
         return _refuse(error, NO_ACCOUNTING_SUGGESTION if is_off else ACCOUNTING_SUGGESTION)

@@ -25,7 +25,12 @@ from portal.models import ImageImport, ImportState, Job, JobKind, JobState, User
 from portal.services import paging
 from portal.services.audit import audit
 from portal.services.store import update_row
-from spawner.containers.references import Reference, ReferenceProblem, check_file, parse_reference
+from spawner.containers.references import (
+    Reference,
+    ReferenceProblem,
+    check_file_name,
+    parse_reference,
+)
 from spawner.containers.runtimes import Container
 
 PAGE = 50
@@ -163,7 +168,7 @@ async def create(
 def _validate(reference: str, file: str) -> Reference:
     problems = []
     try:
-        check_file(file)
+        check_file_name(file)
     except ReferenceProblem as error:
         problems.append(FieldError("file", str(error)))
     try:

@@ -20,7 +20,7 @@ from spawner.catalog.environment import (
     CatalogError,
     CatalogFolders,
     Environment,
-    files,
+    list_files,
     load_environment,
 )
 from spawner.catalog.template import Template, TemplateError, load_template, program_folders
@@ -85,7 +85,7 @@ class LiveCatalog:
 
     def load(self) -> None:
         """Read the files, at the start. Raises CatalogError if the site folder is missing."""
-        files(self.folders, "environments")
+        list_files(self.folders, "environments")
         self._set_snapshot(self._load_snapshot())
 
     def is_of_site(self, file: Path) -> bool:
@@ -112,9 +112,9 @@ class LiveCatalog:
         `self`.
         """
         try:
-            environment_files = files(self.folders, "environments")
-            template_files = files(self.folders, "templates")
-            app_files = files(self.folders, "apps")
+            environment_files = list_files(self.folders, "environments")
+            template_files = list_files(self.folders, "templates")
+            app_files = list_files(self.folders, "apps")
         except CatalogError as error:
             return _keep_entries(self.snapshot, error.problems)
         except OSError as error:

@@ -17,7 +17,7 @@ from portal.errors import FieldError, PortalError, invalid_input
 from portal.models import User
 from portal.services.audit.audit import Action, record
 from portal.services.files.roots import FileAccess, FileLocation, converting_errors
-from spawner.launcher.file_answers import Deleted, Entry
+from spawner.launcher.file_answers import DeletedItem, Entry
 from spawner.launcher.file_names import from_text
 
 log = structlog.get_logger(__name__)
@@ -130,7 +130,7 @@ async def note_gone(
 
 async def trash(
     files: FileAccess, username: str, root: FileLocation, of: str | None = None
-) -> tuple[list[Deleted], bool]:
+) -> tuple[list[DeletedItem], bool]:
     """Return deleted items below a root, or only those that had the path `of`, newest first, and
     whether the list is complete.
     """

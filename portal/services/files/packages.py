@@ -13,7 +13,7 @@ from portal.errors.files import FileNotThere
 from portal.services.files import operations
 from portal.services.files.roots import FileAccess, FileLocation, converting_errors
 from spawner.catalog.environment import Environment
-from spawner.launcher.file_answers import Deleted, Package
+from spawner.launcher.file_answers import DeletedItem, Package
 from spawner.launcher.folders import PACKAGES_FOLDER
 
 NOT_INSTALLED = "You haven't installed a package with this name into this environment."
@@ -41,7 +41,7 @@ class Installed:
     folder: str
     packages: list[Package]
     complete: bool
-    removed: list[Deleted]
+    removed: list[DeletedItem]
     removed_complete: bool
 
 

@@ -55,13 +55,13 @@ async def start_upload(
 
 async def load_upload(files: FileAccess, username: str, upload_id: str) -> UploadInfo:
     with converting_errors():
-        return await files.first_pool.upload(username, checked_id(upload_id))
+        return await files.first_pool.find_upload(username, checked_id(upload_id))
 
 
 async def list_uploads(files: FileAccess, username: str) -> list[UploadInfo]:
     """Return the unfinished uploads, newest first."""
     with converting_errors():
-        states = await files.first_pool.uploads(username)
+        states = await files.first_pool.list_uploads(username)
     return sorted(states, key=lambda upload: upload.created_at, reverse=True)
 
 

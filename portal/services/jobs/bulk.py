@@ -1,8 +1,7 @@
 """Bulk operations on a user's jobs: cancel, remove from the list, compare.
 
 Cancelling and removing are one statement for all rows, in one transaction with one audit event. It
-increments every row's version, so that holders of an older version read the row again, as after any
-change.
+increments every row's version: a concurrent update of the row (services/store.py) is then repeated.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +27,7 @@ log = structlog.get_logger(__name__)
 MAX_JOBS_PER_REQUEST = 500
 MAX_COMPARED = 8
 READ_WITHIN_S = 4.0
-NOT_YOURS = "Job not found."
+JOB_NOT_FOUND = "Job not found."
 
 
 @dataclass(frozen=True)
@@ -52,12 +51,12 @@ class BulkResult:
 
 @dataclass(frozen=True)
 class _BulkOperation:
-    """A bulk operation: the condition on rows, the values that it writes, and a function that
-    returns why it does not apply to a row (by state and outcome).
+    """A bulk operation: the rows that it changes, the values that it writes, and the reason why it
+    is refused for a row (with the columns `state` and `outcome`), or None.
     """
 
     action: Action
-    to: ColumnElement[bool]
+    condition: ColumnElement[bool]
     values: Callable[[], Mapping[str, Any]]
     refusal: Callable[[Any], str | None]
 
@@ -85,38 +84,38 @@ _REMOVE = _BulkOperation(
 
 
 async def cancel(
-    context: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: Actor
+    context: AppContext, user: User, targets: Sequence[str] | listing.JobSelection, by: Actor
 ) -> BulkResult:
     """Request the end of these jobs, or of the oldest MAX_JOBS_PER_REQUEST that match a filter.
 
     A job whose end was requested before counts as done; one that has ended is refused.
     """
-    done = await _run_operation(context, user, of, by, _CANCEL)
-    context.notifier.notify(RECONCILE, *done.done)
-    return done
+    result = await _run_operation(context, user, targets, by, _CANCEL)
+    context.notifier.notify(RECONCILE, *result.done)
+    return result
 
 
 async def remove(
-    context: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: Actor
+    context: AppContext, user: User, targets: Sequence[str] | listing.JobSelection, by: Actor
 ) -> BulkResult:
     """Remove these ended jobs from the list; jobs that have not ended are refused."""
-    return await _run_operation(context, user, of, by, _REMOVE)
+    return await _run_operation(context, user, targets, by, _REMOVE)
 
 
 async def _run_operation(
     context: AppContext,
     user: User,
-    of: Sequence[str] | listing.JobSelection,
+    targets: Sequence[str] | listing.JobSelection,
     by: Actor,
     operation: _BulkOperation,
 ) -> BulkResult:
     async with context.db.session() as db:
-        if isinstance(of, listing.JobSelection):
-            reached = listing.build_ids_query(user, of).where(operation.to)
+        if isinstance(targets, listing.JobSelection):
+            reached = listing.build_ids_query(user, targets).where(operation.condition)
             ids = list(await db.scalars(reached.limit(MAX_JOBS_PER_REQUEST)))
             refused: list[RefusedJob] = []
         else:
-            ids, refused = await _check_ids(db, user, of, operation)
+            ids, refused = await _check_ids(db, user, targets, operation)
         changed = await _update_rows(db, ids, operation)
         if changed:
             target = f"{user.username}/{len(changed)} jobs"
@@ -128,25 +127,26 @@ async def _run_operation(
             )
         await db.commit()
         left = None
-        if isinstance(of, listing.JobSelection):
+        if isinstance(targets, listing.JobSelection):
             rest = select(func.count()).select_from(reached.subquery())
             left = await db.scalar(rest) or 0
     context.notifier.notify(user.id)
-    already = [] if isinstance(of, listing.JobSelection) else ids  # requested before
-    return BulkResult(tuple(dict.fromkeys([*changed, *already])), tuple(refused), left)
+    # IDs that were not refused count as done; a job that was cancelled before is unchanged.
+    accepted = [] if isinstance(targets, listing.JobSelection) else ids
+    return BulkResult(tuple(dict.fromkeys([*changed, *accepted])), tuple(refused), left)
 
 
 async def _check_ids(
     db: AsyncSession, user: User, ids: Sequence[str], operation: _BulkOperation
 ) -> tuple[list[str], list[RefusedJob]]:
-    """Split these IDs into those that the operation applies to, and refusals for the others."""
+    """Return the IDs that the operation is not refused for, and the refusals of the others."""
     columns = select(JOBS_TABLE.c.id, JOBS_TABLE.c.state, JOBS_TABLE.c.outcome)
     query = columns.where(
         listing.to_condition(user, listing.JobSelection()), JOBS_TABLE.c.id.in_(ids)
     )
     rows = {row.id: row for row in await db.execute(query)}
     refusals = {
-        key: operation.refusal(rows[key]) if key in rows else NOT_YOURS
+        key: operation.refusal(rows[key]) if key in rows else JOB_NOT_FOUND
         for key in dict.fromkeys(ids)
     }
     allowed = [key for key, message in refusals.items() if message is None]
@@ -159,7 +159,7 @@ async def _update_rows(
     """Update the rows and return their IDs; rows to which the operation no longer applies are not
     changed.
     """
-    statement = update(JOBS_TABLE).where(JOBS_TABLE.c.id.in_(list(ids)), operation.to)
+    statement = update(JOBS_TABLE).where(JOBS_TABLE.c.id.in_(list(ids)), operation.condition)
     values = {**operation.values(), "version": JOBS_TABLE.c.version + 1, "changed_at": utcnow()}
     return list(await db.scalars(statement.values(values).returning(JOBS_TABLE.c.id)))
 
@@ -185,11 +185,12 @@ async def compare(context: AppContext, user: User, ids: Sequence[str]) -> list[C
     Their logged values are read now, as their owner, with one request to the files program.
     """
     chosen = await load_listed(context, user, ids)
-    logging = [job for job in chosen if job.logdir and job.started_at and job.array_size is None]
-    values, problem = await _read_logged(context, user, logging)
-    reads = {job.id for job in logging}
+    started = [job for job in chosen if job.logdir and job.started_at and job.array_size is None]
+    values, problem = await _read_logged(context, user, started)
+    ids_read = {job.id for job in started}
     return [
-        ComparedJob(job, values.get(job.id), problem if job.id in reads else None) for job in chosen
+        ComparedJob(job, values.get(job.id), problem if job.id in ids_read else None)
+        for job in chosen
     ]
 
 
@@ -204,16 +205,16 @@ async def load_listed(context: AppContext, user: User, ids: Sequence[str]) -> li
 
 
 async def _read_logged(
-    context: AppContext, user: User, begun: Sequence[BatchJob]
+    context: AppContext, user: User, started: Sequence[BatchJob]
 ) -> tuple[dict[str, ScalarValues], str | None]:
     """Return, by job, the last value of each scalar, or a message if reading failed."""
-    if not begun:
+    if not started:
         return {}, None
-    folders = [job.logdir or "" for job in begun]
+    folders = [job.logdir or "" for job in started]
     try:
         read = await context.file_pool.scalars(user.username, folders, READ_WITHIN_S)
     except SpawnerError as error:
         log.info("cannot read the values of compared runs", error=error.message)
         problem = f"The logged values of these runs can't be read. {error.message}"
         return {}, problem
-    return {job.id: metrics for job, metrics in zip(begun, read, strict=False)}, None
+    return {job.id: metrics for job, metrics in zip(started, read, strict=False)}, None

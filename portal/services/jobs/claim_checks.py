@@ -1,9 +1,10 @@
 """Checks whether a job's script began before Slurm itself ended the job. If not, the job is
 submitted again.
 
-A killed slurmctld forgets its last seconds. It treats a node that has not yet received the job's
-script as failed, and gives the ids of forgotten jobs to later ones, which it cancels when a node
-reports the end of the forgotten job. The claim in the job's folder shows whether the script began.
+A slurmctld that was killed has forgotten its last seconds. It treats a node that has not yet
+received the job's script as failed, and gives the ids of forgotten jobs to later ones, which it
+cancels when a node reports the end of the forgotten job. A script's first action is to create a
+claim in the job's folder (spawner/catalog/jobscript.py): without one, the script has not begun.
 """
 
 import asyncio
@@ -24,15 +25,16 @@ log = structlog.get_logger(__name__)
 PATIENCE = timedelta(minutes=10)
 """How long to retry while a home can't be read; after that, Slurm's outcome is recorded."""
 AFTER_START = timedelta(minutes=10)
-"""slurmctld cancels, as root, only within this time of its start; a later cancel by root is an
-administrator's (the caller has checked for root).
+"""slurmctld cancels forgotten jobs, as root, only within this time of its start; a later cancel by
+root is an administrator's. Other users' cancels are no reason for a check
+(lifecycle.may_have_been_lost).
 """
 START_SLACK = timedelta(minutes=1)  # slurmctld may be killed again before its cancel is known
 START_CACHED_FOR = timedelta(seconds=10)
 
 
 class ClaimChecks:
-    """Checks of claims; keeps the time of slurmctld's start, which all jobs share, for a moment."""
+    """Checks of claims; caches the time of slurmctld's start, which all jobs share."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
@@ -41,7 +43,11 @@ class ClaimChecks:
         self._read_at: datetime | None = None
 
     async def resolve(self, job: BatchJob, end: JobInfo, now: datetime) -> None:
-        """Submit a job again that was lost, or record its end. May be repeated."""
+        """Submit the job again if Slurm ended it before its script began, else record its end.
+
+        May be repeated. Raises LauncherError while the claim can't be read (see `PATIENCE`), and
+        SlurmError.
+        """
         if await self._was_lost(job, end, now):
             log.warning("resubmitting a job that never began", job=job.id, slurm=end.job_id)
             await jobs.submit_again(self._context, job.id, lost=end.job_id, end=end)
@@ -57,8 +63,8 @@ class ClaimChecks:
         self._context.notifier.notify(job.user_id, job.id)
 
     async def _was_lost(self, job: BatchJob, end: JobInfo, now: datetime) -> bool:
-        """Return whether Slurm ended a job by itself, before its script began. Raises LauncherError
-        until `PATIENCE` has passed, and SlurmError.
+        """Return whether Slurm ended a job by itself, before its script began. Raises like
+        `resolve`.
         """
         if job.user.disabled_at is not None:  # nothing runs as a disabled user
             return False

@@ -38,7 +38,9 @@ _LARGEST = 1e300  # parameters may be integers that no floating-point number hol
 
 @dataclass(frozen=True)
 class ColumnOrder:
-    """The order by one parameter ("param:NAME") or metric ("metric:TAG"), in a dialect of SQL."""
+    """Order by one parameter ("param:NAME") or metric ("metric:TAG"). `dialect` is SQLAlchemy's
+    name of the database: "sqlite", or else PostgreSQL.
+    """
 
     column: str
     ascending: bool
@@ -100,10 +102,10 @@ class _Position:
 def _select_in_sqlite(
     column: ColumnElement[Any], name: str, condition: ColumnElement[bool]
 ) -> Select[Any]:
-    # not by a path, in which some names can't be written
+    # Selected by key, because a JSON path can't contain every name.
     field = func.json_each(column).table_valued("key", "value", "type", name="field")
     is_number = field.c.type.in_(("integer", "real"))
-    # the value of true is 1
+    # The value of `true` is 1, and of `false` 0; their types are their texts.
     text = case((field.c.type.in_(("true", "false")), field.c.type), else_=field.c.value)
     source = _BOTH_TABLES.join(field, field.c.key == name)
     keys = _build_keys(is_number, field.c.value, text)
@@ -126,7 +128,8 @@ def _select_in_postgresql(
 def _build_keys(
     is_number: ColumnElement[bool], number: ColumnElement[Any], text: ColumnElement[Any]
 ) -> tuple[ColumnElement[Any], ...]:
-    # PostgreSQL would convert the number for a comparison with a floating-point one
+    # The bounds are Numeric: for a comparison with Double, PostgreSQL would convert `number` to it,
+    # which fails for a number that is too large.
     low, high = (literal(end, Double).cast(Numeric) for end in (-_LARGEST, _LARGEST))
     near = case((number < low, low), (number > high, high), else_=number)
     beginning = func.substr(text, 1, TEXT_LENGTH)

@@ -21,7 +21,7 @@ from spawner.launcher.file_answers import FolderCurves
 log = structlog.get_logger(__name__)
 
 READ_WITHIN_S = 8.0
-POINTS = 1000
+POINTS = 1000  # at most, of each curve
 COMPARED_POINTS = 300
 NOTHING = FolderCurves(curves=[], left_out=0, complete=True)
 

@@ -24,7 +24,7 @@ from portal.services.catalog.feasible import find_impossible
 from portal.services.catalog.resources import explicit_names
 from portal.services.jobs import prepare
 from portal.services.jobs.forecasts import RESERVED_FOR_FORM
-from portal.services.jobs.prepare import PREVIEW
+from portal.services.jobs.prepare import PREVIEW_UUID
 from portal.services.limits import allowances
 from portal.services.slurm import launch
 from spawner.durations import format_minutes
@@ -51,6 +51,8 @@ LIMITED = (
 
 @dataclass(frozen=True)
 class Alternative:
+    """Other resources, and when a job with them would start. `title` is shown to the user."""
+
     title: str
     resources: dict[str, Any]
     start_at: datetime
@@ -58,6 +60,11 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Estimate:
+    """A start time and the seconds until then, None if unknown, with a sentence about it.
+
+    `certain`: enough resources are free now, and no limit is known to hold the job back.
+    """
+
     start_at: datetime | None
     seconds: int | None
     certain: bool
@@ -79,19 +86,19 @@ async def estimate(
     try:
         start_at = await _get_forecast(context, user, resources)
     except SpawnerError as error:
-        raise _explain(context, user, resources, error) from error
+        raise _to_error(context, user, resources, error) from error
     now = utcnow()
     limits = _find_limits(context, user, resources)
     soon = start_at is not None and start_at - now < STARTS_NOW_WITHIN
     first = NO_FORECAST if start_at is None else STARTS_NOW if soon else FORECAST
     note = " ".join([first, *([LIMITED.format(limits=", ".join(limits))] if limits else [])])
-    others = (
+    alternatives = (
         []
         if soon or start_at is None
         else await _find_alternatives(context, user, resources, start_at)
     )
     seconds = max(0, round((start_at - now).total_seconds())) if start_at else None
-    return Estimate(start_at, seconds, soon and not limits, note, others)
+    return Estimate(start_at, seconds, soon and not limits, note, alternatives)
 
 
 async def estimate_choices(
@@ -135,10 +142,10 @@ async def _complete(
     return resources
 
 
-def _explain(
+def _to_error(
     context: AppContext, user: User, resources: Resources, error: SpawnerError
 ) -> PortalError:
-    """Map an error as for a submission, but with a text for a forecast."""
+    """Convert an error as for a submission, but with texts for a forecast."""
     match error:
         case Unreachable():
             return SlurmUnreachable(NO_ANSWER.format(why="Slurm doesn't answer"))
@@ -151,7 +158,7 @@ async def _get_forecast(
     context: AppContext, user: User, resources: Resources, spare: int = 0
 ) -> datetime | None:
     """Return the cached forecast, or request it from Slurm. Raises the spawner's errors, and
-    TooManyQuestions if fewer than `spare` questions would be left.
+    TooManyQuestions if the rate limit would leave fewer than `spare` requests.
     """
     forecasts = context.forecasts
     answer = forecasts.get(user.username, resources)
@@ -159,7 +166,7 @@ async def _get_forecast(
         if (wait_s := forecasts.wait_s(user.username, spare)) > 0:
             raise TooManyQuestions(int(wait_s) + 1)
         forecasts.count(user.username)
-        spec = JobSpec(uuid=PREVIEW, name="estimate", resources=resources, script="")
+        spec = JobSpec(uuid=PREVIEW_UUID, name="estimate", resources=resources, script="")
         try:
             answer = (await context.launchers.forecast(user.username, spec),)
         except Rejected as error:
@@ -173,7 +180,9 @@ async def _get_forecast(
 
 
 def _find_limits(context: AppContext, user: User, resources: Resources) -> list[str]:
-    """Return Slurm's codes for the limits that currently hold back jobs of this user or account."""
+    """Return up to three of Slurm's codes for the limits that now hold back jobs of this user or
+    account.
+    """
 
     def concerns(info: JobInfo) -> bool:
         reason = info.reason or ""
@@ -190,7 +199,9 @@ def _find_limits(context: AppContext, user: User, resources: Resources) -> list[
 async def _find_alternatives(
     context: AppContext, user: User, resources: Resources, start_at: datetime
 ) -> list[Alternative]:
-    """Return up to three smaller requests that would start earlier, the earliest first."""
+    """Return up to three of `list_smaller_requests` that would start earlier, the earliest
+    first.
+    """
     alternatives: list[Alternative] = []
     for title, smaller_request in list_smaller_requests(context, resources):
         if context.forecasts.wait_s(user.username) > 0 and not context.forecasts.get(
@@ -207,8 +218,8 @@ async def _find_alternatives(
 
 
 def list_smaller_requests(context: AppContext, resources: Resources) -> list[tuple[str, Resources]]:
-    """Return cheaper requests that can run at all: fewer GPUs, a shorter time, another
-    partition.
+    """Return up to four requests that may start earlier and can run at all: fewer GPUs or nodes,
+    any type of GPU, a shorter time, another partition.
     """
     requests: list[tuple[str, Resources]] = []
     if resources.gpus > 1:

@@ -38,13 +38,14 @@ from spawner.slurm.model import JobInfo, JobPhase, Resources
 log = structlog.get_logger(__name__)
 
 MARK = "accounting"
+"""Name of the Mark with the time until which accounting was read."""
 FIRST_LOOK_BACK = timedelta(days=2)
 LONGEST_LOOK_BACK = timedelta(days=30)
 SHORTEST_SPAN = timedelta(hours=1)  # of accounting that is read at once
 HISTORY_EVERY = timedelta(minutes=10)
 OVERLAP = timedelta(minutes=5)
 MAX_JOBS_PER_USER = 200  # imported in one pass, newest first; all of a disabled user
-ROWS_PER_TRANSACTION = 500  # rows in one transaction
+ROWS_PER_TRANSACTION = 500  # also those of one query, and those imported from one squeue result
 SUBMISSION_PATIENCE = timedelta(minutes=1)  # longer than a submission takes
 
 Key = tuple[int, datetime]  # Slurm's job id, submission time
@@ -63,9 +64,9 @@ class ExternalJobImport:
         self._longest_span = LONGEST_LOOK_BACK  # shorter after a failure
 
     async def import_new(self, now: datetime) -> None:
-        """Import the jobs that are new in squeue, once for each of its results. A job that only
-        looks like one of the portal's is imported once the watcher shows it as external: at its
-        next result.
+        """Import the jobs that are new in the watcher's result from squeue, once per result. A job
+        whose comment has a UUID of no row is imported with the next result, in which the watcher
+        shows it as external.
         """
         watcher = self._context.watcher
         if watcher.stale_since is not None or watcher.at == self._processed_at:
@@ -99,8 +100,8 @@ class ExternalJobImport:
 
     async def import_history(self, now: datetime) -> None:
         """Import the jobs that accounting has recorded since it was last read: at once, or in
-        shorter and shorter spans if its answer is too large. If it does not answer, ask for less
-        the next time, because it may be too slow.
+        shorter and shorter spans if its answer is too large. If it does not answer, the next call
+        begins with a shorter span, because accounting may be too slow.
         """
         self._history_at = now
         async with self._context.db.session() as db:
@@ -119,18 +120,15 @@ class ExternalJobImport:
                 log.warning("cannot read accounting", error=error.message, since=since)
                 self._longest_span = max(span / 2, SHORTEST_SPAN)
                 return
-            if not await self._import_records(records, now):
-                return
+            await self._import_records(records, now)
             async with self._context.db.session() as db:
                 await db.merge(Mark(name=MARK, at=until))
                 await db.commit()
             since = until
             self._longest_span = min(2 * self._longest_span, LONGEST_LOOK_BACK)
 
-    async def _import_records(self, records: Sequence[JobInfo], now: datetime) -> bool:
-        """Import jobs from accounting; return False if not all could be written: they are read
-        again.
-        """
+    async def _import_records(self, records: Sequence[JobInfo], now: datetime) -> None:
+        """Import the external jobs among accounting's records that have ended."""
         ended = [info for info in records if info.phase is JobPhase.ENDED]
         identified = [info for info in ended if _to_key(info) is not None]
         unknown_uuids = await self._find_unknown_uuids(identified)
@@ -139,7 +137,7 @@ class ExternalJobImport:
             replace(i, uuid=None) if _to_portal_job_key(i) in unknown_uuids else i
             for i in identified
         ]
-        return not await self._import([info for info in others if info.uuid is None], now)
+        await self._import([info for info in others if info.uuid is None], now)
 
     async def _import(
         self, infos: Collection[JobInfo], now: datetime, most: int | None = None
@@ -149,10 +147,10 @@ class ExternalJobImport:
         """
         users = await self._load_users({info.user for info in infos})
         groups = _limit_per_user(self._group(infos, users), users)
-        left = await self._filter_without_row(groups, users)
-        now_taken, later = (left, []) if most is None else (left[:most], left[most:])
-        for start in range(0, len(now_taken), ROWS_PER_TRANSACTION):
-            batch = now_taken[start : start + ROWS_PER_TRANSACTION]
+        new = await self._filter_without_row(groups, users)
+        chosen, later = (new, []) if most is None else (new[:most], new[most:])
+        for start in range(0, len(chosen), ROWS_PER_TRANSACTION):
+            batch = chosen[start : start + ROWS_PER_TRANSACTION]
             await self._insert([self._to_group_row(group, users, now) for group in batch])
         return {key for group in later for info in group if (key := _to_key(info)) is not None}
 
@@ -161,14 +159,14 @@ class ExternalJobImport:
         groups: dict[str, list[JobInfo]] = {}
         for info in infos:
             if info.user in users:
-                groups.setdefault(row_id(self._context, info), []).append(info)
+                groups.setdefault(derive_row_id(self._context, info), []).append(info)
         return list(groups.values())
 
     def _to_group_row(
         self, group: list[JobInfo], users: Mapping[str, User], now: datetime
     ) -> BatchJob:
         user = users[group[0].user]
-        return _to_row(self._context, user, row_id(self._context, group[0]), group, now)
+        return _to_row(self._context, user, derive_row_id(self._context, group[0]), group, now)
 
     async def _filter_without_row(
         self, groups: Sequence[list[JobInfo]], users: Mapping[str, User]
@@ -196,9 +194,9 @@ class ExternalJobImport:
                 for row in (await db.execute(query)).all():
                     rows_by_job_id.setdefault(row.job_id, []).append(row)
                 for group in batch:
-                    identity, user = row_id(self._context, group[0]), users[group[0].user]
+                    row_id, user = derive_row_id(self._context, group[0]), users[group[0].user]
                     rows = rows_by_job_id.get(_get_job_id(group), [])
-                    if not any(_is_same(identity, user, group[0], row) for row in rows):
+                    if not any(_belongs_to_row(row_id, user, group[0], row) for row in rows):
                         external.append(group)
         return external
 
@@ -264,7 +262,7 @@ class ExternalJobImport:
 
 
 def _limit_per_user(groups: list[list[JobInfo]], users: Mapping[str, User]) -> list[list[JobInfo]]:
-    """Return each user's newest groups up to the limit; all of disabled users."""
+    """Return each user's newest groups up to the limit, but all groups of disabled users."""
     taken: Counter[str] = Counter()
     limited: list[list[JobInfo]] = []
     for group in sorted(groups, key=_get_job_id, reverse=True):
@@ -279,13 +277,14 @@ def _get_job_id(group: list[JobInfo]) -> int:
     return group[0].array_job_id or group[0].job_id
 
 
-def _is_same(identity: str, user: User, info: JobInfo, row: Any) -> bool:
-    """Return whether an existing row with the ID of this Slurm job belongs to it.
+def _belongs_to_row(row_id: str, user: User, info: JobInfo, row: Any) -> bool:
+    """Return whether this Slurm job is that of `row`, which has the same Slurm job ID. `row_id` is
+    the ID that the row of an external job would have.
 
     Slurm does not reuse the ID of a job that is alive; a requeue changes the submission time. Slurm
     may never have shown an ended row's job, so that only the portal's times are known.
     """
-    if row.id == identity:
+    if row.id == row_id:
         return True
     if row.user_id != user.id:
         return False
@@ -309,15 +308,15 @@ def _to_portal_job_key(info: JobInfo) -> tuple[str | None, str]:
     return info.uuid, info.user
 
 
-def row_id(context: AppContext, info: JobInfo) -> str:
-    """Return the row's ID, which is the same each time the same job is found."""
+def derive_row_id(context: AppContext, info: JobInfo) -> str:
+    """Return the ID of an external job's row, which is the same each time the job is found."""
     number = info.array_job_id or info.job_id
     submitted = info.submit_time.isoformat() if info.submit_time else ""
     return str(uuid5(NAMESPACE_OID, f"{context.settings.cluster_name}/{number}/{submitted}"))
 
 
 def _to_row(
-    context: AppContext, user: User, identity: str, group: list[JobInfo], now: datetime
+    context: AppContext, user: User, row_id: str, group: list[JobInfo], now: datetime
 ) -> BatchJob:
     info = group[0]
     resources = Resources(
@@ -328,7 +327,7 @@ def _to_row(
         qos=info.qos,
     )
     row = BatchJob(
-        id=identity,
+        id=row_id,
         user_id=user.id,
         owner_id=user.id,
         name=to_printable_name(info.name) or f"job {info.array_job_id or info.job_id}",

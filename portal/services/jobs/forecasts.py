@@ -9,23 +9,26 @@ from spawner.slurm.model import Resources
 
 KEEP_S = 30.0
 PERIOD_S = 60.0
-PER_USER = 12  # requests to Slurm in a minute
-PER_MINUTE = 30
-ALL = ""
+PER_USER = 12  # requests to Slurm in a period
+IN_TOTAL = 30  # of all users
+ALL = ""  # the key of all users' requests together
 RESERVED_FOR_FORM = 5
-"""Requests that estimates of choices must leave for the form's current values."""
+"""Requests in a period that forecasts of several choices leave for that of the form's values."""
 MAX_KEPT = 500
 
 
 class Forecasts:
-    """Forecasts of the last half minute, and the limits of requests to Slurm."""
+    """Forecasts of the last KEEP_S seconds, and the rate limits of requests to Slurm."""
 
     def __init__(self) -> None:
         self._answers: dict[tuple[str, Resources], tuple[float, datetime | Rejected | None]] = {}
         self._of_user = RateLimit(PER_USER, PERIOD_S)
-        self._in_total = RateLimit(PER_MINUTE, PERIOD_S)
+        self._in_total = RateLimit(IN_TOTAL, PERIOD_S)
 
     def get(self, username: str, resources: Resources) -> tuple[datetime | Rejected | None] | None:
+        """Return the cached answer of Slurm as the only item of a tuple, None if there is none. An
+        answer may itself be None: Slurm can't forecast the start.
+        """
         answer = self._answers.get((username, resources))
         return (answer[1],) if answer and time.monotonic() - answer[0] < KEEP_S else None
 
@@ -35,11 +38,12 @@ class Forecasts:
         self._answers[username, resources] = (time.monotonic(), answer)
 
     def wait_s(self, username: str, spare: int = 0) -> float:
-        """Return the seconds until Slurm may be asked again for this user; 0 means now. `spare`
-        questions are left for others.
+        """Return the seconds until the next request to Slurm for this user is allowed, such that
+        `spare` further ones are left; 0 means now.
         """
         return max(self._of_user.wait_s(username, spare), self._in_total.wait_s(ALL, spare))
 
     def count(self, username: str) -> None:
+        """Count a request to Slurm for this user."""
         self._of_user.count(username)
         self._in_total.count(ALL)

@@ -46,9 +46,9 @@ async def create(
 
     async def submit_new() -> BatchJob:
         batch_job_id = new_id()
-        recipe = await prepare.prepare(context, user, request, batch_job_id)
-        row = _to_row(context, user, request, recipe, batch_job_id, idempotent)
-        submission = _insert_and_submit(context, user, row, recipe, ip)
+        prepared = await prepare.prepare(context, user, request, batch_job_id)
+        row = _to_row(context, user, request, prepared, batch_job_id, idempotent)
+        submission = _insert_and_submit(context, user, row, prepared, ip)
         return await idempotency.submit(
             context, BatchJob, batch_job_id, user, submission, ANSWER_WITHIN_S
         )
@@ -57,15 +57,15 @@ async def create(
 
 
 async def _insert(
-    context: AppContext, user: User, row: BatchJob, recipe: PreparedJob, ip: str
+    context: AppContext, user: User, row: BatchJob, prepared: PreparedJob, ip: str
 ) -> BatchJob:
-    """Write the row, and return it with its user. Raises LimitReached, and IntegrityError for an
+    """Write the row, and return it with all columns. Raises LimitReached, and IntegrityError for an
     idempotency key that exists already.
     """
-    detail = {"template": recipe.template, "resources": recipe.resources_json}
-    target = f"{user.username}/{recipe.name}"
+    detail = {"template": prepared.template, "resources": prepared.resources_json}
+    target = f"{user.username}/{prepared.name}"
     async with context.db.session() as db:
-        await allowances.check_room(db, user, recipe.allowance, jobs=row.array_size or 1)
+        await allowances.check_room(db, user, prepared.allowance, jobs=row.array_size or 1)
         db.add(row)
         audit.record(db, audit.Action.JOB_SUBMIT, actor=user, target=target, detail=detail, ip=ip)
         await db.commit()
@@ -76,32 +76,32 @@ def _to_row(
     context: AppContext,
     user: User,
     request: JobRequest,
-    recipe: PreparedJob,
+    prepared: PreparedJob,
     batch_job_id: str,
     idempotent: IdempotentRequest,
 ) -> BatchJob:
-    rendered = recipe.rendered
+    rendered = prepared.rendered
     tasks = [
         {"index": index, "state": JobState.SUBMITTING, "parameters": parameters}
-        for index, parameters in enumerate(recipe.tasks or [])
+        for index, parameters in enumerate(prepared.tasks or [])
     ]
     return BatchJob(
         id=batch_job_id,
         user_id=user.id,
         owner_id=user.id,
-        name=recipe.name,
-        environment=recipe.environment,
-        resources=recipe.resources_json,
+        name=prepared.name,
+        environment=prepared.environment,
+        resources=prepared.resources_json,
         cluster=context.settings.cluster_name,
-        template=recipe.template,
-        parameters=recipe.parameters,
+        template=prepared.template,
+        parameters=prepared.parameters,
         script=rendered.script,
         source=request.script,
         files=dict(rendered.files),
         body_hash=idempotent.digest,
         idempotency_key=idempotent.key,
-        logdir=_check_logdir(request.logdir, recipe.workdir) or rendered.logdir,
-        workdir=recipe.workdir,
+        logdir=_check_logdir(request.logdir, prepared.workdir) or rendered.logdir,
+        workdir=prepared.workdir,
         array_size=rendered.array,
         requeue=rendered.requeue,
         signal=rendered.signal,
@@ -110,22 +110,24 @@ def _to_row(
 
 
 def _check_logdir(logdir: str | None, home: str) -> str | None:
-    """Return the folder that TensorBoard shows; the job's own PORTAL_LOGDIR is not affected."""
+    """Return the requested folder for TensorBoard, None without one. The job's own PORTAL_LOGDIR is
+    not affected. Raises InvalidInput.
+    """
     if logdir is None:
         return None
-    return launch.checked_path("logdir", logdir, home)
+    return launch.normalize_path("logdir", logdir, home)
 
 
 # --- submitting ---------------------------------------------------------------------------------
 
 
 async def _insert_and_submit(
-    context: AppContext, user: User, row: BatchJob, recipe: PreparedJob, ip: str
+    context: AppContext, user: User, row: BatchJob, prepared: PreparedJob, ip: str
 ) -> PortalError | None:
     """Write a row and submit it; delete it if Slurm certainly refused the job. Returns the
     refusal.
     """
-    job = await _insert(context, user, row, recipe, ip)
+    job = await _insert(context, user, row, prepared, ip)
     context.notifier.notify(user.id)
     try:
         await launch.submit_job(context, job)
@@ -143,11 +145,11 @@ async def _insert_and_submit(
 async def submit_again(
     context: AppContext, batch_job_id: str, lost: int | None = None, end: JobInfo | None = None
 ) -> None:
-    """Submit a row for the reconcile loop: the result of its first submission is uncertain, or
-    Slurm has lost its job `lost`: forgotten it, or ended it before its script began, with this
-    `end`.
+    """Submit a row again, for the reconcile loop. The result of its first submission is uncertain,
+    or Slurm has lost its job with the id `lost`: it has forgotten the job, or ended it before the
+    script began, as reported in `end`.
 
-    If Slurm refuses it now, the job has failed, because its request was answered long ago.
+    If Slurm refuses it now, the job is marked as failed, because its request was answered long ago.
     """
 
     def modify(job: BatchJob) -> None:

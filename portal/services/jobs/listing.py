@@ -30,7 +30,7 @@ RECENT_TEMPLATES = 4
 WAITING = (JobState.SUBMITTING, JobState.QUEUED)
 _BATCH_JOBS = BatchJob.metadata.tables[BatchJob.__tablename__]
 
-Which = Literal["live", "waiting", "running", "ended", "all"]
+StateFilter = Literal["live", "waiting", "running", "ended", "all"]
 
 
 class JobOrder(StrEnum):
@@ -58,14 +58,14 @@ class JobOrder(StrEnum):
 
 @dataclass(frozen=True)
 class JobSelection:
-    """Selection of jobs.
+    """Filter of a list of jobs.
 
     `q` is searched in names and Slurm's IDs. `template` is a template's name; "" selects custom
     scripts and external jobs. `since` and `until` bound the time of submission to the portal. Empty
     `outcomes` or `ids` means any.
     """
 
-    state: Which = "all"
+    state: StateFilter = "all"
     outcomes: tuple[Outcome, ...] = ()
     template: str | None = None
     q: str | None = None
@@ -86,7 +86,7 @@ async def page(
     """Return a user's jobs in this order, after the cursor; at most `limit` + 1 rows. Raises
     InvalidInput for a cursor that does not fit this order.
     """
-    query = add_order(query_of(user, selection), order)
+    query = add_order(build_query(user, selection), order)
     if cursor:
         query = query.where(_build_after_condition(order, cursor))
     async with context.db.session() as db:
@@ -111,20 +111,20 @@ async def page_by_column(
         order = column_order.ColumnOrder(column, ascending, db.get_bind().dialect.name)
         keys = (await db.execute(order.build_query(condition, cursor).limit(limit + 1))).all()
         ids = [key.id for key in keys[:limit]]
-        # apart, because only the keys need to be sorted
+        # In a query of its own, because only the keys need to be sorted.
         jobs = await db.scalars(select_for_list().where(BatchJob.id.in_(ids)))
         by_id = {job.id: job for job in jobs}
     following = column_order.cursor_of(keys[limit - 1]) if len(keys) > limit else None
     return [by_id[id_] for id_ in ids if id_ in by_id], following
 
 
-def query_of(user: User, selection: JobSelection) -> Select[BatchJob]:
+def build_query(user: User, selection: JobSelection) -> Select[BatchJob]:
     """Build the query for a user's jobs that match a filter, unordered."""
     return select_for_list().where(to_condition(user, selection))
 
 
 def select_for_list() -> Select[BatchJob]:
-    """Return the selection of jobs without their tasks, which are 150 kB for 1,000 of them."""
+    """Build the query for jobs without their array tasks: 1,000 tasks have 150 kB."""
     return select(BatchJob).options(defer(BatchJob.tasks, raiseload=True))
 
 
@@ -193,7 +193,7 @@ def to_condition(user: User, selection: JobSelection) -> ColumnElement[bool]:
 
 def _build_state_conditions(selection: JobSelection) -> list[ColumnElement[bool]]:
     state = JOBS_TABLE.c.state
-    conditions: dict[Which, list[ColumnElement[bool]]] = {
+    conditions: dict[StateFilter, list[ColumnElement[bool]]] = {
         "all": [],
         "live": [state != JobState.ENDED],
         "waiting": [state.in_(WAITING)],
@@ -265,7 +265,7 @@ _UP = {
 }
 _BY_NAME = {JobOrder.NAME, JobOrder.NAME_DOWN}
 _BY_DURATION = {JobOrder.DURATION, JobOrder.DURATION_UP}
-_MAX_DIGITS = 10  # of the column, PostgreSQL's integer
+_INTEGER_DIGITS = 10  # of the largest integer in PostgreSQL; every shorter number fits
 
 
 def _build_after_condition(order: JobOrder, text: str) -> ColumnElement[bool]:
@@ -294,7 +294,7 @@ def _parse_cursor(order: JobOrder, text: str) -> tuple[Any, str]:
     if order not in _BY_NAME | _BY_DURATION:
         return paging.read_cursor(text)
     row_id, divided, value = text.partition("~")
-    is_duration = value.isascii() and value.isdigit() and len(value) < _MAX_DIGITS
+    is_duration = value.isascii() and value.isdigit() and len(value) < _INTEGER_DIGITS
     if not divided or (order in _BY_DURATION and not is_duration):
         raise invalid_input([FieldError("cursor", "This page cursor is invalid.")])
     return (value if order in _BY_NAME else int(value)), row_id

@@ -18,7 +18,7 @@ from spawner.catalog import jobscript
 from spawner.usage_file import FIRST_GPU, NodeSeries
 
 READ_WITHIN_S = 5.0
-CLOCKS_DIFFER = timedelta(minutes=10)
+CLOCK_TOLERANCE = timedelta(minutes=10)
 """A node's clock may differ from the portal's by this much."""
 
 
@@ -27,7 +27,7 @@ async def load_measurements(
 ) -> tuple[list[NodeSeries], int]:
     """Return the series by node, and the number of nodes that were left out.
 
-    Both are empty for a job without samplers: an external job, or one that has not started. Raises
+    There are none for an external job, which has no samplers, or one that has not started. Raises
     InvalidInput for a task that the job does not have, and the launcher's errors.
     """
     check_task(job, task)
@@ -36,8 +36,8 @@ async def load_measurements(
     series, left_out = await context.file_pool.usage(
         job.user.username, job.id, task or 0, READ_WITHIN_S
     )
-    first = (job.submitted_at or job.created_at) - CLOCKS_DIFFER
-    last = (job.ended_at or utcnow()) + CLOCKS_DIFFER
+    first = (job.submitted_at or job.created_at) - CLOCK_TOLERANCE
+    last = (job.ended_at or utcnow()) + CLOCK_TOLERANCE
     shown = (_within(each, first, last) for each in series)
     return [each for each in shown if each.points], left_out
 
@@ -51,8 +51,10 @@ async def is_measured(context: AppContext, job: BatchJob) -> bool:
     return jobscript.is_measured(script or "")
 
 
-def is_gpu_use_unread(job: BatchJob) -> bool:
-    """Return whether this is an ended job with GPUs, not an array, whose mean use is unknown."""
+def is_gpu_usage_unread(job: BatchJob) -> bool:
+    """Return whether this is an ended job with GPUs, not an array, whose mean usage of them has not
+    been read.
+    """
     return (
         job.state is JobState.ENDED
         and job.started_at is not None
@@ -63,8 +65,8 @@ def is_gpu_use_unread(job: BatchJob) -> bool:
     )
 
 
-async def store_gpu_use(context: AppContext, job: BatchJob) -> None:
-    """Read and store the mean use of a job's GPUs, if it was measured. May raise the launcher's
+async def store_gpu_usage(context: AppContext, job: BatchJob) -> None:
+    """Read and store the mean usage of a job's GPUs, if it was measured. May raise the launcher's
     errors.
     """
     series, _ = await load_measurements(context, job, None)
@@ -80,10 +82,10 @@ async def store_gpu_use(context: AppContext, job: BatchJob) -> None:
 
 
 def mean_gpu_percent(series: Iterable[NodeSeries]) -> float | None:
-    """Return the mean use of all GPUs over all measurements, 0 to 100; None without any."""
+    """Return the mean usage of all GPUs over all measurements in percent; None without any."""
     total, samples = 0.0, 0
     for each in series:
-        end = FIRST_GPU + 2 * len(each.header.gpus or ())
+        end = FIRST_GPU + 2 * len(each.header.gpus or ())  # two values per GPU: usage, memory
         for point in each.points:
             uses = [use for use in point.values[FIRST_GPU:end:2] if use is not None]
             total += point.samples * sum(uses)
@@ -92,7 +94,9 @@ def mean_gpu_percent(series: Iterable[NodeSeries]) -> float | None:
 
 
 def _within(series: NodeSeries, first: datetime, last: datetime) -> NodeSeries:
-    """Return the series without points that cannot be the job's: its owner can write any."""
+    """Return the series without points from other times than the job's: its owner can write any
+    points.
+    """
     between = first.timestamp(), last.timestamp()
     points = (point for point in series.points if between[0] <= point.start <= between[1])
     return replace(series, points=tuple(points))

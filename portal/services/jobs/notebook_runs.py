@@ -14,8 +14,8 @@ TEMPLATE = "notebook"
 def find_executed_copy(job: BatchJob) -> str | None:
     """Return the absolute path of the executed copy, None if the job does not run a notebook.
 
-    The program puts the copy into `output` if that is a folder. This is only assumed here for a
-    path that does not end in .ipynb.
+    If the parameter `output` is a folder, the program puts the copy into it. Here a path is assumed
+    to be a folder if it does not end in .ipynb.
     """
     notebook = job.parameters.get("notebook")
     if job.template != TEMPLATE or not isinstance(notebook, str) or job.workdir is None:

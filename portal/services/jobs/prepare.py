@@ -23,7 +23,8 @@ from spawner.catalog.template import Template, array_tasks, check_parameters
 from spawner.errors import SpawnerError
 from spawner.slurm.model import Resources
 
-PREVIEW = "00000000-0000-0000-0000-000000000000"
+# The UUID of jobs that are only rendered or estimated.
+PREVIEW_UUID = "00000000-0000-0000-0000-000000000000"
 # A frame to the launcher is at most 1 MiB, including the quoting of the text.
 MAX_RENDERED_BYTES = 640 * 1024
 
@@ -50,7 +51,7 @@ class PreparedJob:
     environment: str | None
     parameters: dict[str, Any]
     resources: Resources
-    rendered: jobscript.Rendered
+    rendered: jobscript.RenderedJob
     workdir: str
     tasks: list[dict[str, Any]] | None
     allowance: Allowance
@@ -89,7 +90,7 @@ def _list_choices(context: AppContext, template: Template) -> list[Environment]:
     """
     if template.environments is None:
         return []
-    return [entry for entry in context.catalog.environments.values() if entry.kernel]
+    return [entry for entry in context.catalog.environments.values() if entry.has_kernel]
 
 
 def choose_environment(
@@ -103,7 +104,7 @@ def choose_environment(
     """
     if template.environments is not None:
         chosen = find_environment(context, requested or template.environment)
-        if not chosen.kernel:
+        if not chosen.has_kernel:
             text = f"{chosen.title} has no kernel, and this template needs one."
             raise invalid_input([FieldError("environment", text)])
         return chosen
@@ -151,7 +152,9 @@ async def complete_for_form(
 def _find_form_environment(
     context: AppContext, chosen: Template | None, name: str | None
 ) -> Environment | None:
-    """Return the environment that provides the defaults, even if it cannot be used now."""
+    """Return the environment that provides the defaults, even if it cannot be used now. Raises
+    InvalidInput for an unknown name.
+    """
     if chosen is not None and (name is None or chosen.environments is None):
         return context.catalog.environments.get(chosen.environment)
     if name is None:
@@ -177,7 +180,7 @@ async def prepare(context: AppContext, user: User, request: JobRequest, uuid: st
     resources, allowed = await allowances.adjust_and_check(
         context, user, resources, explicit_names(request.resources)
     )
-    name = checked_name(request.name) or (chosen.name if chosen else "script")
+    name = normalize_name(request.name) or (chosen.name if chosen else "script")
     try:
         home = (await context.launchers.info(user.username)).home
     except SpawnerError as error:
@@ -234,8 +237,10 @@ def complete_resources(
     return resources
 
 
-def checked_name(name: str | None) -> str | None:
-    """Return a name that is valid in lists and in Slurm. Raises InvalidInput."""
+def normalize_name(name: str | None) -> str | None:
+    """Return a job's name without surrounding spaces. Raises InvalidInput for one that lists and
+    Slurm could not show.
+    """
     if name is None:
         return None
     if not name.isprintable() or not name.strip():
@@ -270,12 +275,12 @@ def _to_job_context(
 
 
 def _build_logdir(home: str, name: str, uuid: str) -> str:
-    return launch.session_logdir(home, _to_folder_name(name), uuid)
+    return launch.build_logdir(home, _to_folder_name(name), uuid)
 
 
 def own_logdir(job: BatchJob) -> str:
-    """Return PORTAL_LOGDIR of a job that was submitted here, whichever folder its TensorBoard
-    shows.
+    """Return PORTAL_LOGDIR of a job that was submitted from the portal, whichever folder its
+    TensorBoard shows.
     """
     return _build_logdir(job.workdir or "", job.name, job.id)
 
@@ -292,7 +297,7 @@ def _render(
     script: str | None,
     job_context: jobscript.JobContext,
     environment: Environment | None,
-) -> jobscript.Rendered:
+) -> jobscript.RenderedJob:
     try:
         if chosen is not None:
             rendered = jobscript.render_job(chosen, parameters, job_context)

@@ -1,8 +1,8 @@
 """Usage of a user's running sessions and jobs in the last minutes, all in one bounded answer.
 
-Sessions report to the database. The files of jobs, and the last metric that each session and job
-has logged, are read by the owner's files program, within one time limit for all; nothing is read,
-and no program started, if none runs.
+The measurements of sessions are in the database. Those of jobs are in files, which the owner's
+files program reads, as well as the last metric that each session and job has logged, within one
+time limit for all. Nothing is read, and no program started, if no session or job runs.
 """
 
 import time
@@ -24,8 +24,8 @@ Running = TypeVar("Running", Session, BatchJob)
 
 MAX_SESSIONS = 20
 MAX_JOBS = 8
-WITHIN_S = 4.0
-USUAL_METRIC = "loss"
+READ_WITHIN_S = 4.0
+PREFERRED_METRIC = "loss"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ async def load_recent_usage(context: AppContext, user: User) -> list[RecentUsage
     now = utcnow().timestamp()
     reports = await load_reports(context, [session.id for session in sessions])
     measured = {id_: [_from_report(report)] for id_, report in reports.items()}
-    deadline = time.monotonic() + WITHIN_S
+    deadline = time.monotonic() + READ_WITHIN_S
     measured |= await _read_jobs(context, user.username, jobs, now, deadline)
     folders = _log_folders(sessions, jobs)
     metrics = await _read_scalars(context, user.username, folders, deadline)
@@ -138,7 +138,7 @@ async def _read_scalars(
 def _choose_metric(values: Mapping[str, float | None]) -> LastMetric | None:
     """Return the first loss, or else the first value; None without a finite one."""
     finite = [LastMetric(tag, value) for tag, value in values.items() if value is not None]
-    losses = (metric for metric in finite if USUAL_METRIC in metric.tag.lower())
+    losses = (metric for metric in finite if PREFERRED_METRIC in metric.tag.lower())
     return next(losses, finite[0] if finite else None)
 
 

@@ -24,7 +24,10 @@ def pause_after(took_s: float) -> float:
 
 @dataclass
 class CachedScalars:
-    """Cached values of one array by index, and the time at which each task was last read."""
+    """Cached values of one array by index, and the time at which each task was last read.
+
+    `next_s` is the earliest time of the next read, `reading` the last read.
+    """
 
     values: dict[int, ScalarValues] = field(default_factory=dict)
     read_at_s: dict[int, float] = field(default_factory=dict)
@@ -67,12 +70,12 @@ class ScalarCache:
         return not busy and self._clock() >= entry.next_s
 
     def put(self, entry: CachedScalars, metrics: Mapping[int, ScalarValues]) -> None:
-        """Store values that were just read. A task that has logged nothing yet is read again."""
+        """Store values that were just read. Those of a task are kept if it shows none now."""
         now_s = self._clock()
         entry.read_at_s.update(dict.fromkeys(metrics, now_s))
         entry.values.update({index: values for index, values in metrics.items() if values})
 
-    def rest(self, entry: CachedScalars, took_s: float, *, failed: bool = False) -> None:
+    def schedule_next(self, entry: CachedScalars, took_s: float, *, failed: bool = False) -> None:
         """Set the earliest time of the next read."""
         pause_s = AFTER_FAILURE_S if failed else pause_after(took_s)
         entry.next_s = self._clock() + pause_s

@@ -21,7 +21,7 @@ from spawner.errors import SpawnerError
 
 log = structlog.get_logger(__name__)
 
-FOLDERS = 32
+FOLDERS = 32  # of one task each, per call
 STORED_TAGS = 8
 LIVE = (JobState.RUNNING, JobState.SUSPENDED, JobState.STOPPING)
 # per read: the user's other file requests wait for at most one such read
@@ -37,13 +37,14 @@ def find_unread_tasks(job: BatchJob) -> list[dict[str, Any]]:
     return [task for task in ended if not task.get("read")]
 
 
-async def read(context: AppContext, job: BatchJob) -> None:
-    """Read the values of up to FOLDERS ended, unread tasks of an array, and save them.
+async def store_task_values(context: AppContext, job: BatchJob) -> None:
+    """Read the values of up to FOLDERS ended, unread tasks of an array, and store them.
 
     May raise the spawner's errors.
     """
     indices = [task["index"] for task in find_unread_tasks(job)[:FOLDERS]]
-    values = await _read_last_values(context, job, indices)
+    # The answer is untrusted: a task that it leaves out has no values, and is not read forever.
+    values = {**{index: {} for index in indices}, **await _read_last_values(context, job, indices)}
 
     def modify(row: BatchJob) -> None:
         row.tasks = [
@@ -69,12 +70,13 @@ def is_unread(job: BatchJob) -> bool:
     )
 
 
-async def read_final(context: AppContext, job: BatchJob) -> None:
+async def store_final_values(context: AppContext, job: BatchJob) -> None:
     """Read the last values of an ended job and store the first STORED_TAGS of them.
 
     May raise the spawner's errors.
     """
-    (values,) = await context.file_pool.scalars(job.user.username, [job.logdir or ""])
+    answer = await context.file_pool.scalars(job.user.username, [job.logdir or ""])
+    values = answer[0] if answer else {}
 
     def modify(row: BatchJob) -> None:
         row.metrics = dict(list(values.items())[:STORED_TAGS])
@@ -134,4 +136,4 @@ async def _read_live(
         failed = True
         log.info("cannot read the values of running tasks", job=job.id, error=error.message)
     finally:
-        context.scalars.rest(entry, time.monotonic() - began_s, failed=failed)
+        context.scalars.schedule_next(entry, time.monotonic() - began_s, failed=failed)

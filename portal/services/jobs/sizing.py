@@ -29,8 +29,8 @@ USABLE_OUTCOMES = (Outcome.COMPLETED, Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT)
 
 @dataclass(frozen=True)
 class SimilarJobs:
-    """A kind of similar jobs: jobs of a template, or, if that is None, the custom scripts called
-    `name`.
+    """The jobs that count as similar, apart from their resources: those of a template, or, if that
+    is None, the custom scripts called `name`.
     """
 
     template: str | None
@@ -72,7 +72,7 @@ async def _compute_sizing(
     """Compute the sizing from the newest runs of the kind that have the shape of `base`, or, if
     None, the shape of the last run.
     """
-    like: list[BatchJob] = []
+    similar: list[BatchJob] = []
     async with context.db.session() as db:
         ids = (await db.scalars(_build_newest_ids_query(user, kind))).all()
         for start in range(0, len(ids), ROWS_PER_QUERY):
@@ -81,11 +81,11 @@ async def _compute_sizing(
             ):
                 base = base or job.resources
                 if job.usage and _to_shape(job.resources) == _to_shape(base):
-                    like.append(job)
-            if len(like) >= MAX_RUNS:
+                    similar.append(job)
+            if len(similar) >= MAX_RUNS:
                 break
     return (
-        compute_sizing([run_of(job) for job in like[:MAX_RUNS]], _to_asked(base))
+        compute_sizing([to_run(job) for job in similar[:MAX_RUNS]], _to_asked(base))
         if base
         else Sizing(0)
     )
@@ -145,8 +145,8 @@ def _to_asked(resources: Mapping[str, Any]) -> RequestedSize:
     )
 
 
-def run_of(job: BatchJob) -> Run:
-    """Convert an ended job that has its usage."""
+def to_run(job: BatchJob) -> Run:
+    """Convert an ended job whose usage is known."""
     used = job.usage or {}
     elapsed, nodes = used.get("elapsed_s"), _to_shape(job.resources)[0]
     longest = used.get("longest_s")

@@ -17,7 +17,7 @@ MEASURED_S = 30
 MEMORY_ROOM = 1.25
 CPU_ROOM = 1.5  # an average hides the peaks while data are loaded
 TIME_ROOM = 2.0  # margin for other parameters or another node
-WORTH = 0.75  # ratio to the request: a smaller change is not worth the risk
+WORTH = 0.75  # largest ratio to the request: a smaller change is not worth the risk
 MIN_MEMORY_GB = 1.0
 MIN_MINUTES = 15
 _MEMORY_STEPS_GB = ((4, 0.5), (16, 1), (64, 4), (256, 8))
@@ -35,8 +35,8 @@ class RequestedSize:
 
 @dataclass(frozen=True)
 class Run:
-    """A job that has ended, for an array its largest task. `cpus`, the average in use, and memory
-    are per node; None means unknown.
+    """A job that has ended; for an array, the time of its longest task and the memory of its
+    largest one. `cpus`, the average in use, and memory are per node; None means unknown.
     """
 
     outcome: Outcome
@@ -52,8 +52,8 @@ class Run:
 
 @dataclass(frozen=True)
 class SizingFigure:
-    """Maximum usage, the current request and a suggestion, which is None if the request is close
-    enough. `exceeded`: a run ended because its request was too low.
+    """Maximum usage of one resource, the current request and a suggestion, which is None if the
+    request is close enough. `exceeded`: a run ended because its request was too low.
     """
 
     used: float
@@ -108,11 +108,10 @@ def _size_memory(runs: Sequence[Run], base: float | None) -> SizingFigure | None
 def _size_time(runs: Sequence[Run], base: int | None) -> SizingFigure | None:
     short = [r.asked.time_limit_minutes for r in runs if r.outcome is Outcome.TIMEOUT]
     done = [r for r in runs if r.outcome is Outcome.COMPLETED]
-    used = [run.elapsed_s / 60 for run in done if run.elapsed_s is not None]
-    used += [float(requested) for requested in short if requested is not None]
+    lengths = [run.elapsed_s / 60 for run in done if run.elapsed_s is not None]
+    used = [*lengths, *(float(requested) for requested in short if requested is not None)]
     if not used:
         return None
-    lengths = [r.elapsed_s / 60 for r in done if r.elapsed_s is not None]
     suggested = max([MIN_MINUTES, *(length * TIME_ROOM for length in lengths)])
     needed = _find_needed_value(short, [r.asked.time_limit_minutes for r in done])
     suggested = round_up(max(suggested, needed or 0), _TIME_STEPS_MIN, 240)
@@ -130,7 +129,8 @@ def _find_needed_value(
     short: Iterable[float | None], sufficient: Iterable[float | None]
 ) -> float | None:
     """Return the value needed after runs that ended because `short` was too low: the smallest
-    larger value that has sufficed since, else twice as much. None if there were no such runs.
+    larger value that sufficed in another run, else twice as much. None if there were no such
+    runs.
     """
     lacking = max((requested for requested in short if requested is not None), default=None)
     if lacking is None:

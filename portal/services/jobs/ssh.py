@@ -57,11 +57,13 @@ async def admit(
 
 
 async def find_running(context: AppContext, user: User, job_id: int) -> BatchJob:
-    """Return the user's running job with this number. Raises NotFound, NotRunning, Conflict."""
+    """Return the user's running job with this Slurm job ID. Raises NotFound, NotRunning,
+    Conflict.
+    """
     query = (
         select(BatchJob)
         .where(BatchJob.user_id == user.id, BatchJob.job_id == job_id)
-        .order_by(BatchJob.created_at.desc())  # slurmctld may have issued the number before
+        .order_by(BatchJob.created_at.desc())  # slurmctld may have reused the ID
         .limit(1)
     )
     async with context.db.session() as db:
@@ -86,7 +88,7 @@ def get_host_key(context: AppContext, job: BatchJob) -> str:
 
 
 async def _reach(context: AppContext, job: BatchJob, *, start: bool) -> JobSshProgram:
-    """Return the address of the job's program. Raises Conflict with the reason."""
+    """Return the job's program, with its address. Raises Conflict with the reason."""
     programs = context.job_ssh
     if start and programs.find(job.id, job.node) is None:
         async with context.notifier.listen(job.id) as listener:
@@ -185,14 +187,15 @@ async def authenticate(context: AppContext, batch_job_id: str, secret: str) -> B
 
 
 async def set_address(
-    context: AppContext, job: BatchJob, run_id: str, port: int, request: str | None, *, is_tls: bool
+    context: AppContext, job: BatchJob, run_id: str, port: int, csr: str | None, *, is_tls: bool
 ) -> str | None:
-    """Record that this run of the job's program listens on `port`; return the certificate that it
-    requests.
+    """Record that this run of the job's program listens on `port`; return the certificate for its
+    signing request `csr`, None without one.
 
-    `is_tls`: it has one from an earlier call. Its host is taken from Slurm. Raises Conflict until
-    Slurm reports where the job runs, and for a run that is not the current one: it ends once its
-    connections have. Raises Gone for a job in which nothing should be started.
+    `is_tls`: it has a certificate from an earlier call. Its host is taken from Slurm. Raises
+    Conflict until Slurm reports where the job runs, and for a run that is not the current one; such
+    a program ends once its connections have ended. Raises Gone for a job in which nothing should be
+    started.
     """
     nodes.check_wanted(job)
     if not context.settings.session_ssh or job.user.disabled_at is not None:
@@ -200,7 +203,7 @@ async def set_address(
     info = await find_running_job(context, job)
     _check_current(context, job, run_id)
     name = certificates.derive_name(job)
-    certificate = certificates.issue_first(context, name, request, info)
+    certificate = certificates.issue_first(context, name, csr, info)
     tls_name = name if is_tls or certificate is not None else None
     program = JobSshProgram(info.nodes[0], get_node_address(context, info), port, tls_name)
     if context.job_ssh.register(job.id, run_id, program):
@@ -208,7 +211,7 @@ async def set_address(
     return certificate
 
 
-async def certify(context: AppContext, job: BatchJob, run_id: str, request: str) -> str:
+async def certify(context: AppContext, job: BatchJob, run_id: str, csr: str) -> str:
     """Return a certificate to replace one that expires soon.
 
     Raises Gone, Conflict, InvalidInput, Unavailable.
@@ -216,11 +219,11 @@ async def certify(context: AppContext, job: BatchJob, run_id: str, request: str)
     nodes.check_wanted(job)
     info = await find_running_job(context, job)
     _check_current(context, job, run_id)
-    return certificates.sign(context, certificates.derive_name(job), request, info)
+    return certificates.sign(context, certificates.derive_name(job), csr, info)
 
 
 def report(context: AppContext, job: BatchJob, run_id: str, event: str, message: str) -> None:
-    """Record that a run of the program ends; nothing changes if another is current.
+    """Record that a run of the program ends; nothing changes if another run is current.
 
     The message is the user's own, and shown to the owner only.
     """

@@ -27,7 +27,9 @@ BeginRun = Callable[[str, str | None], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class JobSshProgram:
-    """Address of a job's program, as Slurm and the program report it; `tls_name` as in Session."""
+    """Address of a job's program, as Slurm and the program report it. `tls_name` is the name in its
+    certificate, None for a program without one.
+    """
 
     node: str
     host: str

@@ -39,6 +39,7 @@ ACTIONS = {
 UNKNOWN = "unknown"
 """In the audit log, the outcome of a change without an answer."""
 FIELDS = frozenset({"file", "command", "port"})
+"""Fields of a request that a refusal may name."""
 
 
 async def list_apps(context: AppContext, session: Session) -> list[Any]:
@@ -63,9 +64,10 @@ async def change_app(
 ) -> dict[str, Any]:
     """Start an app (PUT), stop it (DELETE) or restart it (POST); return it.
 
-    `by` is the interface that its owner used, for the audit log, which only records what changes
-    something, or may have: an answer can be lost. Raises NotRunning, NotFound, Conflict,
-    InvalidInput, TooManyRequests, Unavailable.
+    `by` is the interface that its owner used, for the audit log. A request that changed nothing is
+    not recorded; one without an answer is, because it may have changed something.
+
+    Raises NotRunning, NotFound, Conflict, InvalidInput, TooManyRequests, Unavailable.
     """
     log.info("app", action=method, app=name, user=session.user.username, session=session.id)
     with _count_change(context, f"{session.user.username} {method}") as change:
@@ -95,8 +97,8 @@ class _Change:
 
 @contextmanager
 def _count_change(context: AppContext, key: str) -> Iterator[_Change]:
-    """Count a change before it is requested, so that concurrent requests count, too; one that is
-    not recorded is taken back. Raises TooManyRequests.
+    """Count a change against the rate limit before it is requested, so that concurrent requests
+    count, too; undo this if it is not recorded. Raises TooManyRequests.
     """
     limit, change = context.app_changes, _Change()
     if (wait_s := limit.wait_s(key)) > 0:

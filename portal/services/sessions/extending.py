@@ -34,7 +34,7 @@ OFF = "Sessions can't be extended on this portal."
 ENDED = "This session has already ended."
 NO_ANSWER = "Slurm doesn't answer. Check the remaining time in a minute before you try again."
 _MINUTE = timedelta(minutes=1)
-_HOUR = 60
+_MINUTES_PER_HOUR = 60
 _LOCKS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 """By session: each extension reads the limit that the previous one has set."""
 
@@ -158,7 +158,7 @@ def _list_policy_bounds(
 ) -> Iterator[Bound]:
     """Yield the site's own bound and the partition's."""
     if settings.session_max_hours is not None:
-        most = int(settings.session_max_hours * _HOUR)
+        most = int(settings.session_max_hours * _MINUTES_PER_HOUR)
         yield Bound(most, f"Sessions can run for at most {format_minutes(most)}.")
     partition_name = session.resources.get("partition")
     for partition in cluster.partitions if cluster else ():
@@ -212,7 +212,9 @@ def _runs_inside(info: JobInfo, reservation: ReservationInfo) -> bool:
 async def _save_new_end(
     context: AppContext, session: Session, info: JobInfo, limit: int
 ) -> Session:
-    """Return the row with its new end, as reported by Slurm or computed from the new limit."""
+    """Save the session's new end, as reported by Slurm or computed from the new limit; return the
+    row.
+    """
     await context.watcher.refresh()
     seen = find_last_state(context, session)
     started = info.start_time

@@ -41,7 +41,7 @@ class GateAnswer(Enum):
     ENTER = auto()  # the owner, and the session serves requests
     UNAVAILABLE = auto()  # the owner, but nothing serves requests: the portal itself answers
     LOGIN = auto()  # not logged in
-    REFUSED = auto()  # another user, also an administrator
+    REFUSED = auto()  # another user, even an administrator
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def get_target(live: LiveSession) -> tuple[str, int] | None:
 
 @dataclass(frozen=True)
 class GateLogin:
-    """The user and web session that a token opens, as read by one query."""
+    """The login of a cookie's token: its user and web session, as read by one query."""
 
     user_id: str
     username: str
@@ -135,7 +135,7 @@ _NO_SECOND_FACTOR_NEEDED = [
 
 
 def build_login_query(*columns: Any, content: bool = False) -> Select[Any]:
-    """Build the query for the login that a cookie's token opens, plus `columns` of tables that the
+    """Build the query for the login of a cookie's token, plus `columns` of tables that the
     caller joins. `content`: the cookie is one of a content host (web/content_host.py), which is
     valid at that host only.
 
@@ -159,6 +159,9 @@ def build_login_query(*columns: Any, content: bool = False) -> Select[Any]:
 
 
 def login_parameters(settings: Settings, token: str, host: str | None = None) -> dict[str, Any]:
+    """Return the parameters of a query from `build_login_query`; `host` is the content host, if it
+    is that of one.
+    """
     now = utcnow()
     idle = timedelta(hours=settings.web_session_idle_hours)
     required = settings.second_factor_required_for
@@ -246,13 +249,6 @@ async def load_newest_session(database: Database, owner: str, server: str) -> Se
     )
     async with database.session() as db:
         return (await db.scalars(query)).first()
-
-
-def portal_address(settings: Settings) -> str:
-    """Return the portal's address for nginx: its upstream, and the target for sessions that do not
-    run.
-    """
-    return settings.address
 
 
 def host_port(host: str, port: int) -> str:

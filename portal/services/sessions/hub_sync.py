@@ -18,7 +18,7 @@ from portal.services.store import update_row
 
 STOPPING_TRIES = 25
 POLL_S = 0.2
-EARLIER = 10
+MAX_SAME_NAME = 10
 """Number of sessions of one name to inspect, newest first; older ones were closed long ago."""
 
 _LOCKS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -42,9 +42,9 @@ async def adopt(context: AppContext, session: Session) -> None:
 async def close(context: AppContext, session: Session) -> None:
     """Remove an ended session's server from the hub, and its token from our row.
 
-    Once the next session of the same name has called home, the server belongs to that session, and
-    `adopt` closes the earlier one first. Does nothing while the hub is still stopping the server:
-    call it again. Raises HubError.
+    Once the next session of the same name has contacted the portal, the server belongs to that
+    session, and `adopt` closes the earlier one first. Does nothing while the hub is still stopping
+    the server: call it again. Raises HubError.
     """
     async with _get_server_lock(session):
         others = await _load_same_name(context, session)
@@ -69,7 +69,7 @@ async def _load_same_name(context: AppContext, session: Session) -> list[Session
             Session.id != session.id,
         )
         .order_by(Session.created_at.desc())
-        .limit(EARLIER)
+        .limit(MAX_SAME_NAME)
     )
     async with context.db.session() as db:
         return list((await db.scalars(query)).all())

@@ -19,14 +19,14 @@ from portal.models import Session, SessionMeasurements
 REPORT_EVERY = timedelta(seconds=30)
 REPORT_EVERY_VIEWED = timedelta(seconds=10)
 VIEWED_WITHIN = timedelta(seconds=60)
-LEAST = timedelta(seconds=5)
+MIN_INTERVAL = timedelta(seconds=5)
 """Reports that arrive sooner than this after the last one are not saved."""
 KEPT = timedelta(days=30)
-TIDY_S = 6 * 3600.0
+DELETE_OLD_EVERY_S = 6 * 3600.0
 MAX_VIEWED = 5000
 SILENT = timedelta(minutes=5)
 """A session whose node program has not reported for this long is not shown as idle."""
-SAME_IDLE_PERIOD = timedelta(minutes=1)  # largest difference between two computed starts of one
+SAME_IDLE_PERIOD = timedelta(minutes=1)  # if the computed starts differ by less than this
 
 
 async def save_report(
@@ -41,7 +41,7 @@ async def save_report(
         previous = await db.get(SessionMeasurements, session.id)
         before = previous.idle_since if previous else None
         idle_since = before
-        if previous is None or now - previous.reported_at >= LEAST:
+        if previous is None or now - previous.reported_at >= MIN_INTERVAL:
             idle_since = idle_warning_since(before, idle_s, now, warn_minutes)
             report = previous or SessionMeasurements(session_id=session.id)
             report.series, report.reported_at, report.idle_since = series, now, idle_since
@@ -72,7 +72,7 @@ def idle_warning_since(
     return before if before is not None and abs(since - before) < SAME_IDLE_PERIOD else since
 
 
-async def idle_since(context: AppContext, sessions: list[str]) -> dict[str, datetime]:
+async def load_idle_since(context: AppContext, sessions: list[str]) -> dict[str, datetime]:
     """Return, by session ID, since when each of these sessions has been idle, if long enough for a
     warning.
     """
@@ -113,8 +113,10 @@ def _forget_views(context: AppContext, now: datetime) -> None:
         del context.usage_requested_at[key]
 
 
-async def forget_old(context: AppContext) -> None:
-    """Delete reports that were not updated for a long time, and reports of removed sessions."""
+async def delete_old_reports(context: AppContext) -> None:
+    """Delete reports that have not been updated for KEPT, and those of sessions that were removed
+    from the list.
+    """
     removed = select(Session.id).where(Session.removed_at.is_not(None))
     async with context.db.session() as db:
         await db.execute(

@@ -40,18 +40,20 @@ async def set_address(
     session: Session,
     port: int,
     timings: dict[str, Any],
-    request: str | None = None,
+    csr: str | None = None,
 ) -> str | None:
-    """Record that a session's node program listens on `port`; return its certificate if it requests
-    one.
+    """Record that a session's node program listens on `port`; return the certificate for its
+    signing request `csr`, if the site uses TLS on nodes. `timings` are the times of the program's
+    steps until now.
 
-    Raises Conflict until Slurm reports where the job runs.
+    Raises Conflict until Slurm reports where the job runs, and Gone for a session that should not
+    run.
     """
     check_wanted(session)
     info = await find_running_job(context, session)
     host = get_node_address(context, info)
     name = certificates.derive_name(session)
-    certificate = certificates.issue_first(context, name, request, info)
+    certificate = certificates.issue_first(context, name, csr, info)
 
     def modify(row: Session) -> None:
         check_wanted(row)  # it may have ended since
@@ -68,19 +70,19 @@ async def set_address(
     return certificate
 
 
-async def certify(context: AppContext, session: Session, request: str) -> str:
+async def certify(context: AppContext, session: Session, csr: str) -> str:
     """Return a certificate to replace one that expires soon. Raises Conflict, InvalidInput,
     Unavailable.
     """
     info = await find_running_job(context, session)
-    return certificates.sign(context, certificates.derive_name(session), request, info)
+    return certificates.sign(context, certificates.derive_name(session), csr, info)
 
 
 async def wait_for_server(
     context: AppContext, session: Session, wait_s: float
 ) -> dict[str, Any] | None:
     """Return the server (environment, arguments, base URL) that the hub wants the waiting program
-    to become, or None if it is not known in time.
+    to become, or None if it is not known in time. Raises Gone for a session that should not run.
     """
     async with context.notifier.listen(session.id) as listener:
         while True:
@@ -100,7 +102,7 @@ async def wait_for_server(
 
 
 async def report(context: AppContext, session: Session, event: str, message: str) -> None:
-    """Record that the program ends, and why.
+    """Record that a session's program ends; `message` is the reason if `event` is "failed".
 
     The message comes from the user's own process, so it is shown to the owner only. The program
     holds its port for some seconds after this request is answered. Then another process may take

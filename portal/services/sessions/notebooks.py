@@ -43,7 +43,7 @@ async def list_notebooks(context: AppContext, session: Session) -> tuple[list[No
         )
     except SpawnerError as error:
         raise launch.to_launch_error(error) from error
-    offered = launch.offered_environments(context, session.environment or "")
+    offered = launch.list_offered_environments(context, session.environment or "")
     names = [environment.name for environment in offered]
     own = session.environment if session.environment in names else None
     notebooks = [
@@ -59,7 +59,8 @@ def _parse_entries(answer: Mapping[str, Any]) -> Iterator[tuple[str, datetime, s
     for item in listed[:MAX_NOTEBOOKS] if isinstance(listed, list) else []:
         match item:
             case {"path": str(path), "changed": float() | int() as changed, "kernel": kernel}:
-                if path.isprintable() and len(path) < MAX_PATH and math.isfinite(changed):
+                # not math.isfinite, which can't convert every integer
+                if path.isprintable() and len(path) < MAX_PATH and abs(changed) < math.inf:
                     yield (
                         f"~/{path}",
                         _to_datetime(changed),

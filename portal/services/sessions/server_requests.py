@@ -40,7 +40,8 @@ async def ask(
 ) -> ServerAnswer:
     """Send one request to `…/portal/ACTION`. Raises ClientError, TimeoutError, ValueError.
 
-    Another user's program may have taken a killed session's port: it has no proof.
+    An answer without the session's proof is a ValueError: another user's program may have taken the
+    port of a killed session.
     """
     path = f"/user/{session.user.username}/{session.name}/portal/{action}"
     key = launch.derive_secret(context, session.id)
@@ -57,7 +58,11 @@ async def ask(
     ) as answer:
         if not signing.is_proven(key, signature, answer.headers.get(signing.PROOF_HEADER, "")):
             raise ValueError(f"the proof of status {answer.status} is missing or malformed")
-        found = json.loads(await _read(answer))
+        text = await _read(answer)
+    try:
+        found = json.loads(text)
+    except RecursionError as error:  # nested too deeply
+        raise ValueError("malformed") from error
     if not isinstance(found, dict):
         raise ValueError("malformed")  # noqa: TRY004 - as for bad JSON
     return ServerAnswer(answer.status, found)

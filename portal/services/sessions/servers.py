@@ -94,8 +94,8 @@ def is_alive(session: Session | None) -> bool:
 async def is_running(context: AppContext, session: Session | None) -> bool:
     """Like `is_alive`, but False for a job that Slurm certainly no longer has.
 
-    After a start of all services the hub polls before the loop has queried Slurm, and would wait
-    for a server that is long gone.
+    After a start of all services the hub polls before the reconcile loop has queried Slurm, and
+    would wait for a server that is long gone.
     """
     if session is None or not is_alive(session):
         return False
@@ -137,7 +137,7 @@ async def _has_proof(context: AppContext, live: LiveSession) -> bool:
         return False
 
 
-async def forget(context: AppContext, username: str, name: str) -> None:
+async def record_hub_stop(context: AppContext, username: str, name: str) -> None:
     """Record that the hub has stopped its server. Only the portal ends sessions, so a session that
     is still wanted is offered to the hub again.
     """

@@ -67,7 +67,10 @@ async def create(
 
 @dataclass(frozen=True)
 class PreparedSession:
-    """A session to be written and submitted: validated, with all values filled in but the name."""
+    """A session to be written and submitted: validated, with all values filled in but the name.
+
+    `opens` is the path that JupyterLab opens with, None for its own choice.
+    """
 
     session_id: str
     environment: str
@@ -135,7 +138,7 @@ def _to_row(
         environment=prepared.environment,
         resources=launch.resources_to_json(prepared.resources),
         cluster=context.settings.cluster_name,
-        logdir=launch.session_logdir(prepared.home, name, prepared.session_id),
+        logdir=launch.build_logdir(prepared.home, name, prepared.session_id),
         base_url=f"/user/{user.username}/{name}/",
         opens=prepared.opens,
         body_hash=idempotent.digest,
@@ -232,23 +235,23 @@ async def _insert(
     IntegrityError for an idempotency key that exists already.
     """
     while True:
-        given = name or await _find_free_name(context, user)
-        row = _to_row(context, user, prepared, given, idempotent)
+        row_name = name or await _find_free_name(context, user)
+        row = _to_row(context, user, prepared, row_name, idempotent)
         async with context.db.session() as db:
             await allowances.check_room(db, user, prepared.allowance, sessions=1)
             db.add(row)
             detail = {"environment": row.environment, "resources": row.resources}
             audit.record(
                 db, audit.Action.SESSION_START, actor=user,
-                target=f"{user.username}/{given}", detail=detail, ip=ip,
+                target=f"{user.username}/{row_name}", detail=detail, ip=ip,
             )  # fmt: skip
             try:
                 await db.commit()
             except IntegrityError as error:
                 await db.rollback()
-                twin = await idempotent.find_earlier(context, Session, user)
-                text = await _explain_name_in_use(context, user, given)
-                if twin is not None or text is None:
+                earlier = await idempotent.find_earlier(context, Session, user)
+                text = await _explain_name_in_use(context, user, row_name)
+                if earlier is not None or text is None:
                     raise
                 if name is None:
                     continue  # another request took the free name concurrently
@@ -296,10 +299,10 @@ async def _load_names_in_use(context: AppContext, user: User) -> dict[str, str]:
 
 
 async def _undo_insert(context: AppContext, session: Session, error: SpawnerError) -> None:
-    """Leave nothing half done: delete the row if Slurm certainly has no job, else request its stop.
+    """Delete the row if Slurm certainly has no job, else request its stop.
 
-    Without an answer from Slurm the job may exist; the loop looks for it by its ID and cancels it.
-    That row is hidden from its owner, so it gives up its name.
+    Without an answer from Slurm the job may exist; the reconcile loop looks for it by the row's ID
+    and cancels it. That row is hidden from its owner, so it gives up its name.
     """
     if isinstance(error, Unreachable | LauncherUnavailable):
 

@@ -2,8 +2,9 @@
 
 A connection needs an access token with the scope `ssh`, which is valid for running sessions of the
 token's owner. A login's cookie is not enough.
-The portal is not in a connection's path: the session's node program asks whether the connection's
-token is still valid, and the portal trusts nothing that the program reports.
+
+The portal is not in a connection's path: the session's node program asks it whether the
+connection's token is still valid, and the portal trusts nothing that the program reports.
 """
 
 import asyncio
@@ -40,7 +41,9 @@ NO_ANSWER = "The session's server doesn't answer about SSH. Try again, or start 
 
 @dataclass(frozen=True)
 class SshAdmission:
-    """The decision about a request; `grant` and `host_key` are set if it enters."""
+    """The decision about a connection. If it is admitted, `grant` is the signed proof of that for
+    the program on the node, and `host_key` the key that the program's sshd shows.
+    """
 
     decision: Decision
     grant: str = ""
@@ -102,12 +105,12 @@ def build_grant(caller: AccessToken, public_key: str) -> SshGrant:
 
 
 def build_path(owner: str, target: str) -> str:
-    """Return the path of the websocket to a session or job."""
+    """Return the path of the WebSocket to a session (by name) or job (by Slurm job ID)."""
     return f"/user/{owner}/{target}/ssh"
 
 
 def to_admission(decision: Decision, granted: SshGrant, secret: str, path: str) -> SshAdmission:
-    """Return an admission that is signed with the secret of the program at the node."""
+    """Return an admission that is signed with the secret of the program on the node."""
     grant = render_grant(secret, path, granted, time.time())
     return SshAdmission(decision, grant, render_public_key(secret))
 

@@ -1,11 +1,10 @@
-"""Configuration of SSH clients for sessions.
+"""Configuration of SSH clients for sessions and jobs. Pure.
 
-Pure.
-
-One block of ssh_config serves all of a user's sessions: the first label of a host's name is the
-session's. The program in `portal/downloads/portal_ssh.py` is the ProxyCommand. A shell runs it, and
-a host's name may come from elsewhere, such as a submodule's address: it is quoted. OpenSSH 9.6 also
-refuses names with characters of the shell. Python gets no module from the working folder (`-I`).
+One block of ssh_config serves all of a user's sessions and jobs: the first label of a host's name
+is a session's name or a Slurm job ID. The program in `portal/downloads/portal_ssh.py` is the
+ProxyCommand. A shell runs it, and a host's name may come from elsewhere, such as the address of a
+Git submodule, so it is quoted. OpenSSH 9.6 also refuses names with characters of the shell. `-I`
+keeps Python from importing modules from the working folder.
 """
 
 from urllib.parse import quote
@@ -16,9 +15,9 @@ FOLDER = "~/.ssh/portal"
 PROGRAM = "portal_ssh.py"
 
 
-def host_name(public_url: str, session: str) -> str:
-    """Return the name by which a user's ssh knows a session; no resolver knows it."""
-    return f"{session}.{host_suffix(public_url)}"
+def host_name(public_url: str, label: str) -> str:
+    """Return the host name of a session or job in ssh_config; it is not in DNS."""
+    return f"{label}.{host_suffix(public_url)}"
 
 
 def render_block(public_url: str, notebooks: str, username: str) -> str:

@@ -1,8 +1,8 @@
 """Deletion of the folders of removed sessions: log, script and configuration, in the owner's home.
 
-Files of batch jobs stay, as the API promises, and so does everything that a session wrote
-elsewhere. A session whose `secret_hash` is empty has been tidied: its configuration, with the
-secret, is gone.
+Files of batch jobs stay, as the API promises (unless the site sets `job_retention_days`, see
+services/slurm/job_retention.py), and so does everything that a session wrote elsewhere. A session
+whose `secret_hash` is empty has been tidied: its configuration, with the secret, is gone.
 """
 
 from datetime import datetime, timedelta

@@ -1,9 +1,10 @@
 """Merging of Slurm's reports on an array's tasks into one job. Pure.
 
-A task is a row's JSON: index, state, outcome, exit_code, reason, job_id, node, submit_time,
-parameters, metrics, and cause (null, or reason and suggestion) once its log has been read after a
-failure. A task's fields are kept until Slurm reports newer ones: ended tasks leave squeue one by
-one. Each task is requeued by itself, which changes its submit time.
+A task is an object in the column `tasks`: index, state, outcome, exit_code, reason, job_id, node,
+submit_time, parameters, metrics with read (true) once they have been read after its end, and cause
+(null, or reason and suggestion) once its log has been read after a failure. A task's fields are
+kept until Slurm reports newer ones: ended tasks leave squeue one by one. Each task is requeued by
+itself, which changes its submit time.
 """
 
 from collections import Counter
@@ -44,8 +45,8 @@ _OUTCOME_TEXTS = {
 
 
 def select_tasks(job: BatchJob, copies: Iterable[JobInfo]) -> list[JobInfo]:
-    """Return the tasks of the job's array: the one with the job's own ID, else the first array that
-    Slurm created.
+    """Return the tasks of the job's array in Slurm: the array with the row's job ID, else the first
+    one that Slurm created.
     """
     tasks = [info for info in copies if info.array_job_id is not None]
     ids = {info.array_job_id for info in tasks}
@@ -71,7 +72,7 @@ def merge_tasks(
 
 
 def is_requeued(job: BatchJob, info: JobInfo) -> bool:
-    """Return whether a task in Slurm was submitted again since the row's report of it."""
+    """Return whether a task was submitted again in Slurm since the row's last report of it."""
     known = {task["index"]: task for task in job.tasks or []}
     return any(_compare_submissions(known.get(index, {}), info) > 0 for index in info.tasks)
 
@@ -85,8 +86,8 @@ def _compare_submissions(task: Task, info: JobInfo) -> int:
 
 
 def _adds_nothing(task: Task, info: JobInfo) -> bool:
-    """Return whether an ended task is reported by squeue, which has no exit codes, as it is, or
-    the report is of the run before a requeue.
+    """Return whether a report changes nothing: it is of the run before a requeue, or it is
+    squeue's, which has no exit codes, of a task whose end and outcome the row has already.
     """
     if (compared := _compare_submissions(task, info)) != 0:
         return compared < 0
@@ -116,8 +117,8 @@ def _to_task_fields(info: JobInfo, now: datetime) -> Task:
 
 
 def add_causes(columns: Update, causes: Mapping[int | None, Explanation | None]) -> Update:
-    """Return the tasks with the causes found in their logs, and the array's resulting reason and
-    suggestion.
+    """Return the tasks with the causes found in their logs, and, once the array has ended, its
+    resulting reason and suggestion.
     """
     tasks = [
         {**task, "cause": _to_cause(causes[task["index"]])} if task["index"] in causes else task
@@ -132,8 +133,8 @@ def _to_cause(why: Explanation | None) -> dict[str, str | None] | None:
 
 
 def has_vanished_tasks(tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobInfo]) -> bool:
-    """Return whether some tasks have not ended in our record and are not alive in squeue:
-    accounting has their end.
+    """Return whether some tasks have not ended in the row and are not alive in squeue: accounting
+    has their end.
     """
     alive = {index for info in infos if info.phase is not JobPhase.ENDED for index in info.tasks}
     return any(t["state"] != JobState.ENDED and t["index"] not in alive for t in tasks)

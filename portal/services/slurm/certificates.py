@@ -1,8 +1,8 @@
 """TLS certificates for programs on the nodes, and how the portal connects to these programs.
 
 A program gets a certificate for the host name that the portal gives it, once Slurm reports that its
-job runs, valid for as long as the job may run. A row that has such a name is contacted over TLS
-only.
+job runs. It is valid for as long as the job may run, but at most for about a week. A row that has
+such a name is contacted over TLS only.
 """
 
 from datetime import datetime, timedelta
@@ -36,21 +36,25 @@ def derive_name(row: Session | Tensorboard | BatchJob) -> str:
     return f"{row.id}.session.{DOMAIN}"
 
 
-def issue_first(context: AppContext, name: str, request: str | None, info: JobInfo) -> str | None:
-    """Return the certificate for a program that calls home. Returns None if the program requests
-    none or the site does not use TLS on nodes. Raises InvalidInput.
+def issue_first(context: AppContext, name: str, csr: str | None, info: JobInfo) -> str | None:
+    """Return the certificate for a program that reports its address and a signing request `csr`.
+
+    Returns None if the program sends no signing request or the site does not use TLS on nodes.
+    Raises InvalidInput, Unavailable.
     """
-    if request is None or not context.settings.node_tls:
+    if csr is None or not context.settings.node_tls:
         return None
-    return sign(context, name, request, info)
+    return sign(context, name, csr, info)
 
 
-def sign(context: AppContext, name: str, request: str, info: JobInfo) -> str:
-    """Sign a certificate for this name. Raises InvalidInput, Unavailable."""
+def sign(context: AppContext, name: str, csr: str, info: JobInfo) -> str:
+    """Sign a certificate for this name. Raises InvalidInput for a malformed signing request, and
+    Unavailable.
+    """
     now = utcnow()
     try:
         return _require_authority(context).sign(
-            request, name, min(_find_job_end(info, now), now + LONGEST) + MARGIN
+            csr, name, min(_find_job_end(info, now), now + LONGEST) + MARGIN
         )
     except NodeCaError as error:
         raise InvalidInput(f"No certificate: {error}.") from error
@@ -79,7 +83,9 @@ def _require_authority(context: AppContext) -> NodeCa:
 
 
 def _find_job_end(info: JobInfo, now: datetime) -> datetime:
-    """Return the time at which Slurm ends the job; far in the future if it has no limit."""
+    """Return the time at which Slurm ends the job; for one without a time limit, the latest time
+    that certificates are for.
+    """
     if info.start_time is None or info.time_limit_minutes is None:
         return now + LONGEST
     return max(now, info.start_time + timedelta(minutes=info.time_limit_minutes))

@@ -15,7 +15,7 @@ from portal.services.catalog.available import check_environment
 from portal.services.slurm import job_logs
 from portal.services.slurm.log_reasons import TAIL_BYTES, LogFacts, explain_log
 from portal.services.slurm.logs import LogPlace
-from spawner.containers.image_packages import normal
+from spawner.containers.image_packages import normalize_name
 from spawner.errors import SpawnerError
 from spawner.slurm.reasons.explanation import Explanation
 
@@ -26,7 +26,7 @@ TIMEOUT_S = 20.0
 """For all logs together, so that an unresponsive home delays others' accounting no longer than
 this.
 """
-OFFERS = 3
+MAX_ENVIRONMENTS = 3
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class FailedLog:
     job_id: int | None = None
 
 
-Key = tuple[str, int | None]  # our ID of the job, and the task's index
+Key = tuple[str, int | None]  # the row's ID, and the task's index
 
 
 async def read_causes(
     context: AppContext, logs: Sequence[FailedLog]
 ) -> Mapping[Key, Explanation | None]:
-    """Return the cause found in each log, None if it shows no known one. Logs that could not be
-    read in time are left out.
+    """Return the cause found in each log, None if it shows no known one or can't be read. Logs that
+    could not be read in time are left out.
     """
     causes: dict[Key, Explanation | None] = {}
     readers = asyncio.Semaphore(READERS)
@@ -86,7 +86,7 @@ async def _read_cause(context: AppContext, failed: FailedLog) -> Explanation | N
     facts = LogFacts(
         gpus=int(job.resources.get("gpus") or 0),
         has_environment=job.environment is not None,
-        offers=partial(_find_environments_with, context, job.environment),
+        find_environments=partial(_find_environments_with, context, job.environment),
         external=job.external,
     )
     return explain_log("\n".join(tails), facts)
@@ -116,13 +116,13 @@ def _remove_duplicates(*paths: str) -> list[str]:
 
 
 def _find_environments_with(context: AppContext, own: str | None, package: str) -> list[str]:
-    """Return the titles of available environments that have a package."""
-    normalized = normal(package)
+    """Return the titles of a few available environments, other than `own`, that have a package."""
+    normalized = normalize_name(package)
     having = (
         environment.title
         for environment in context.catalog.environments.values()
         if environment.name != own
-        and normalized in map(normal, environment.packages)
+        and normalized in map(normalize_name, environment.packages)
         and check_environment(context, environment)[0]
     )
-    return list(islice(having, OFFERS))
+    return list(islice(having, MAX_ENVIRONMENTS))

@@ -1,14 +1,14 @@
 """Verification of the Slurm job behind a job ID, right before any action on the job by its ID.
 
 slurmctld reuses job IDs once it has lost its state. So a job ID in a row proves nothing: the
-current job of this ID must belong to the row's user, carry the row's UUID, and have been submitted
-when the row's job was.
+current job of this ID must belong to the row's user, and must carry the row's UUID or have been
+submitted when the row's job was (lifecycle.is_certainly_ours).
 
 A race remains: slurmctld would have to stop, lose its state and reuse the ID between its answer and
 the action, which is within the command's timeout. scancel, which also gets the user, then finds no
 such job of theirs, so only another job of the same user can be hit. This does not hold for arrays
-and for users that this host no longer knows, for which scancel cannot be given the user
-(`cancelling_user`), nor for `scontrol update`, which has no such condition. Steps are started as
+(`cancelling_user`) and for users that this host no longer knows, with which scancel cannot be given
+the user, nor for `scontrol update`, which has no such condition. Steps are started as
 the user, so Slurm refuses jobs of other users.
 """
 
@@ -21,14 +21,14 @@ from spawner.slurm.model import JobInfo, JobPhase
 
 async def find_job(context: AppContext, job: Job, job_id: int) -> JobInfo:
     """Return Slurm's current job of this `job_id`, with the user as named by Slurm; a live one is
-    preferred to an ended one. Raises JobNotFound if it is not this row's job; Unreachable.
+    preferred to an ended one. Raises JobNotFound if it is not this row's job, and Unreachable.
     """
     shown = await context.slurm.find(job_id)
-    matches = await context.watcher.with_usernames(shown)
+    with_names = await context.watcher.with_usernames(shown)
     ours = [
         info
-        for info, with_name in zip(shown, matches, strict=True)
-        if lifecycle.is_same(job, with_name)
+        for info, with_name in zip(shown, with_names, strict=True)
+        if lifecycle.is_certainly_ours(job, with_name)
     ]
     if not ours:
         raise JobNotFound("Slurm no longer has this job.")

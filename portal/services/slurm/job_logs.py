@@ -28,7 +28,7 @@ async def read(
 ) -> dict[str, Any]:
     """Return a piece of the output of a job, or of one task. Raises NotFound, InvalidInput."""
     log = await find_log(context, job, stream, task)
-    ended = job.state is JobState.ENDED or _has_ended(job, task)
+    ended = job.state is JobState.ENDED or _has_task_ended(job, task)
     return await read_piece(context, job.user.username, log, offset, ended=ended, limit=limit)
 
 
@@ -44,7 +44,7 @@ async def find_log(
 
 
 def check_task(job: Session | BatchJob, task: int | None) -> None:
-    """Raise InvalidInput for a task that the job does not have, or if a task must be given."""
+    """Raise InvalidInput for a task that the job does not have, or for an array without a task."""
     if isinstance(job, Session):
         return  # its routes take no task
     if job.array_size is None and task is not None:
@@ -58,8 +58,8 @@ def check_task(job: Session | BatchJob, task: int | None) -> None:
             raise invalid_input([FieldError("task", text)])
 
 
-def _has_ended(job: Session | BatchJob, task: int | None) -> bool:
-    """Return whether this task has ended; it may have while others run."""
+def _has_task_ended(job: Session | BatchJob, task: int | None) -> bool:
+    """Return whether this task of an array has ended, even if others still run."""
     if isinstance(job, Session) or task is None or job.external or not job.tasks:
         return False
     return any(t["index"] == task and t["state"] == JobState.ENDED for t in job.tasks)

@@ -19,8 +19,9 @@ from portal.services.slurm.lifecycle import is_external
 class JobMetrics:
     """Updates `metrics` from changed rows.
 
-    A session that JupyterHub lost is registered again and becomes ready once more. That is not a
-    start: it comes more than `patience` after the session's first contact, and is not counted.
+    A session that JupyterHub lost is offered to it again and becomes ready once more. That is not a
+    start: it comes more than `patience` after the session first contacted the portal, and is not
+    counted.
     """
 
     def __init__(self, metrics: Metrics, patience: timedelta) -> None:
@@ -58,10 +59,10 @@ def _queue_wait(row: Job) -> timedelta:
 
     Both times come from Slurm's clock, in whole seconds, if Slurm reported the submit time.
     """
-    taken: datetime | None = row.submit_time or row.submitted_at
-    if row.started_at is None or taken is None:
+    submitted: datetime | None = row.submit_time or row.submitted_at
+    if row.started_at is None or submitted is None:
         return timedelta(0)
-    return max(timedelta(0), row.started_at - taken)
+    return max(timedelta(0), row.started_at - submitted)
 
 
 def _get_previous(row: Job, column: str) -> Any:

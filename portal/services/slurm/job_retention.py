@@ -62,6 +62,7 @@ async def _load_expired(
 
     Nothing acts as a disabled user, so theirs stay until they are enabled or deleted.
     """
+    # Sessions whose servers the hub has not closed yet.
     at_hub = select(SESSIONS_TABLE.c.id).where(SESSIONS_TABLE.c.server_env.is_not(None))
     results = select(BenchmarkRun.batch_job_id).where(BenchmarkRun.batch_job_id == Job.id)
     query = (
@@ -69,7 +70,7 @@ async def _load_expired(
         .join(User, User.id == Job.user_id)
         .outerjoin(Tensorboard, Tensorboard.parent_id == Job.id)
         .where(
-            Job.created_at < before,  # as there is an index for it, and no job ends before
+            Job.created_at < before,  # implied by the next condition, and has an index
             Job.ended_at < before,
             Job.state == JobState.ENDED,
             or_(User.disabled_at.is_(None), User.deleted_at.is_not(None)),

@@ -51,7 +51,7 @@ log = structlog.get_logger(__name__)
 
 MAX_PATH = 4000
 LOG_TAIL_BYTES = 4096
-SURELY_AWAY = timedelta(seconds=20)
+UNREACHABLE_AFTER = timedelta(seconds=20)  # without an answer of Slurm, nothing is attempted
 NOTHING_STARTED = "Slurm doesn't answer, so nothing was started. Try again in a minute."
 
 
@@ -71,12 +71,12 @@ def derive_job_ssh_secret(context: AppContext, job: Job) -> str:
     return derive_secret(context, f"{job.id}|ssh")
 
 
-def session_logdir(home: str, name: str, session_id: str) -> str:
-    """Return the folder that PORTAL_LOGDIR names in a session."""
-    return f"{home}/portal/runs/{name}-{session_id[:8]}"
+def build_logdir(home: str, name: str, row_id: str) -> str:
+    """Return the folder that PORTAL_LOGDIR names in a session or batch job."""
+    return f"{home}/portal/runs/{name}-{row_id[:8]}"
 
 
-def checked_path(field: str, path: str, home: str) -> str:
+def normalize_path(field: str, path: str, home: str) -> str:
     """Return a normalized absolute path, with ~ expanded to the owner's home. Access is decided by
     the owner's own permissions. Raises InvalidInput.
     """
@@ -115,7 +115,7 @@ async def submit_session(context: AppContext, session: Session) -> None:
         home=user.home,
         name=session.name,
         logdir=session.logdir,
-        **_build_kernel_options(context, session, user.home),
+        **_build_lab_options(context, session, user.home),
     )
     await _save_secret_hash(context, session, secret)
     spec = JobSpec(
@@ -217,17 +217,17 @@ async def step_job_ssh(context: AppContext, job: BatchJob, run_id: str) -> None:
 
 
 async def end_job_ssh(context: AppContext, job: BatchJob, run_id: str) -> None:
-    """End the step of such a run, which is found by the run's id. Raises the spawner's errors."""
+    """End the step of a run that `step_job_ssh` started. Raises the spawner's errors."""
     if job.job_id is None:
-        raise ValueError("only a running job can start a step")
+        raise ValueError("only a submitted job has steps")
     await context.block_unless_leader()
     await context.launchers.end_step(job.user.username, job.job_id, run_id)
 
 
 async def read_job_ssh_log(context: AppContext, job: BatchJob, run_id: str) -> str:
-    """Return the end of the log of such a run, empty if there is none. Raises the spawner's errors.
+    """Return the end of the log of a run that `step_job_ssh` started, empty if there is none.
 
-    The log is the user's own: any text.
+    The log is the user's own: any text. Raises the spawner's errors.
     """
     path = f"{run_id}/stderr.log"
     data, _, _ = await context.launchers.read(
@@ -269,12 +269,14 @@ def check_slurm_answers(context: AppContext) -> None:
     out.
     """
     stale_since = context.watcher.stale_since
-    if stale_since is not None and utcnow() - stale_since > SURELY_AWAY:
+    if stale_since is not None and utcnow() - stale_since > UNREACHABLE_AFTER:
         raise SlurmUnreachable(NOTHING_STARTED)
 
 
 def to_launch_error(error: SpawnerError, resources: Resources | None = None) -> PortalError:
-    """Convert a launch failure to the error for the request for `resources`."""
+    """Convert the failure of a launch, or of another request to the launcher, to a portal error. If
+    `resources` were requested, it names the field that Slurm refused.
+    """
     match error:
         case Rejected():
             text = f"{error.message} {error.suggestion or ''}".strip()
@@ -342,9 +344,11 @@ REJECTED_FIELDS = {
 """The field of `resources` for each of Slurm's error codes."""
 
 
-def _build_kernel_options(context: AppContext, session: Session, home: str) -> dict[str, Any]:
-    """Return the kernels that a session offers: its own environment's first, then the other
-    available ones.
+def _build_lab_options(context: AppContext, session: Session, home: str) -> dict[str, Any]:
+    """Return the fields of SessionLaunch with the kernels, JupyterLab's configuration and the apps
+    that a session offers. Its own environment's kernel comes first, then the other available ones.
+
+    Raises Rejected if no kernel is available.
     """
     kernel_context = KernelContext(
         runtime_dir=str(context.settings.runtime_dir),
@@ -355,7 +359,7 @@ def _build_kernel_options(context: AppContext, session: Session, home: str) -> d
         gpus=resources_of(session).gpus > 0,
         pip_index_url=context.settings.pip_index_url,
     )
-    offered = offered_environments(context, session.environment or "")
+    offered = list_offered_environments(context, session.environment or "")
     if not offered:
         raise Rejected(
             "NoKernel",
@@ -383,17 +387,17 @@ def _build_apps(
     apps = app.resolve_programs(context.catalog.apps.values(), settings.app_dir)
     if settings.app_dir is not None and any(each.program for each in apps):
         kernel_context = replace(kernel_context, app_dir=str(settings.app_dir))
-    words = job_command(environment, kernel_context, app.list_variables(apps))
+    command = job_command(environment, kernel_context, app.list_variables(apps))
     origin = settings.notebook_origin(session.user.username) or settings.public_url
-    return app.to_config(apps, environment, origin, words)
+    return app.to_config(apps, environment, origin, command)
 
 
-def offered_environments(context: AppContext, own: str) -> list[Environment]:
+def list_offered_environments(context: AppContext, own: str) -> list[Environment]:
     """Return all available environments with a kernel, `own` first."""
     usable = [
         e
         for e in context.catalog.environments.values()
-        if e.kernel and check_environment(context, e)[0]
+        if e.has_kernel and check_environment(context, e)[0]
     ]
     return sorted(usable, key=lambda item: (item.name != own, item.name))
 

@@ -28,12 +28,14 @@ TWICE = "Slurm lost track of this job while it ran and would have run it again."
 TWICE_SUGGESTION = "Its log and files show how far it got. Run it again if it did not finish."
 NEVER = datetime.max.replace(tzinfo=UTC)
 Update = Mapping[str, Any]
+"""New values of a row's columns, by column."""
 Explain = Callable[[JobInfo], Explanation | None]
+"""Explains why a job waits in Slurm's queue."""
 
 
 def is_ours(job: Job, info: JobInfo) -> bool:
-    """Return whether a Slurm job belongs to this row: ID and user must match, and it must have been
-    submitted after the row was created.
+    """Return whether a Slurm job belongs to this row: the UUID in its comment (without one, its job
+    ID) and its user must match, and it must have been submitted after the row was created.
 
     Anyone may write any comment, and Slurm reuses job IDs after a crash.
     """
@@ -44,7 +46,7 @@ def is_ours(job: Job, info: JobInfo) -> bool:
     return info.submit_time is None or info.submit_time >= job.created_at - CLOCK_SLACK
 
 
-def is_same(job: Job, info: JobInfo) -> bool:
+def is_certainly_ours(job: Job, info: JobInfo) -> bool:
     """Return whether a Slurm job is certainly this row's, and not a later one with the same ID.
 
     Without our UUID, which a comment can lose and an external job never had, only the last known
@@ -70,7 +72,7 @@ def is_external(job: Job) -> bool:
 
 def choose_copy(copies: Iterable[JobInfo]) -> JobInfo | None:
     """Return the valid one of several Slurm jobs of one row: the one that started first has claimed
-    the job, and the others can only exit.
+    the row's job (spawner/catalog/jobscript.py), and the others can only exit.
     """
     return min(
         copies,
@@ -127,8 +129,8 @@ def build_observed_columns(
 ) -> Update:
     """Return the columns that follow from Slurm's report on the job.
 
-    `claim_checked`: its script has begun, so it is not submitted again. `answers_since`: see
-    `awaits_accounting`.
+    `claim_checked`: whether its script began has been checked, and it is not submitted again.
+    `answers_since`: see `awaits_accounting`.
     """
     columns = _build_columns(job, info, now, explain)
     if isinstance(job, BatchJob | Session) and info.phase is JobPhase.ENDED:
@@ -160,7 +162,9 @@ def _build_columns(job: Job, info: JobInfo, now: datetime, explain: Explain) -> 
         case JobPhase.RUNNING:
             columns |= _build_running_columns(job, info)
         case JobPhase.SUSPENDED:
-            columns |= {"state": JobState.SUSPENDED, "reason": "Slurm has suspended this job."}
+            columns |= {"state": JobState.SUSPENDED}
+            if not _is_end_decided(job):
+                columns |= {"reason": "Slurm has suspended this job.", "suggestion": None}
         case JobPhase.COMPLETING:
             columns |= {"state": JobState.STOPPING}
         case JobPhase.ENDED:
@@ -170,7 +174,7 @@ def _build_columns(job: Job, info: JobInfo, now: datetime, explain: Explain) -> 
 
 def _build_queued_columns(job: Job, info: JobInfo, why: Explanation | None) -> Update:
     reason, suggestion = (why.text, why.suggestion) if why else (None, None)
-    if _has_decided_end(job):
+    if _is_end_decided(job):
         reason, suggestion = job.reason, job.suggestion
     return {
         "state": JobState.STOPPING if job.wanted is Wanted.STOP else JobState.QUEUED,
@@ -213,18 +217,20 @@ def has_reported_its_end(job: Job) -> bool:
 
 
 def _has_own_reason(job: Job) -> bool:
-    """Return whether a session waits for the hub, has reported why it ends, or is stopped for a
-    reason: Slurm does not know it.
+    """Return whether the row's reason is the portal's own, which Slurm's report must not replace: a
+    session waits for the hub or has reported why it ends, or a stop was recorded with its reason.
     """
-    if _has_decided_end(job):
+    if _is_end_decided(job):
         return True
     if not isinstance(job, Session) or job.called_home_at is None:
         return False
     return job.ready_at is None or job.target_port is None
 
 
-def _has_decided_end(job: Job) -> bool:
-    """Return whether the portal or an administrator stops it, and has stored why."""
+def _is_end_decided(job: Job) -> bool:
+    """Return whether the portal or an administrator stops the job, and its outcome and reason are
+    stored already.
+    """
     return job.wanted is Wanted.STOP and job.outcome is not None
 
 
@@ -237,7 +243,7 @@ def _build_ended_columns(job: Job, info: JobInfo, now: datetime) -> Update:
         "node": job.node or (info.nodes[0] if info.nodes else None),
         "started_at": info.start_time if info.nodes else job.started_at,
     }
-    if _has_decided_end(job):
+    if _is_end_decided(job):
         return ended | {"outcome": job.outcome}
     if job.wanted is Wanted.STOP:
         return ended | {"outcome": Outcome.CANCELLED, "reason": None, "suggestion": None}

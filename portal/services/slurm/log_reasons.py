@@ -1,12 +1,8 @@
-"""Explanations of job failures from the end of their output.
-
-Pure text, no I/O.
+"""Explanations of job failures from the end of their output. Pure.
 
 Slurm knows an exit code at most. Most failures of deep-learning programs print one known line with
 the cause; `explain_log` finds the last such line, and returns a suggestion.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,14 +17,14 @@ TAIL_BYTES = 16 * 1024
 class LogFacts:
     """Facts about the job other than its log.
 
-    `offers` returns the titles of the available environments, other than the job's own, that have a
-    package, by its name on the index. For an `external` job, submitted outside the portal, neither
-    GPUs nor environment are known.
+    `find_environments` returns the titles of the available environments, other than the job's own,
+    that have a package, by its name on the index. For an `external` job, submitted outside the
+    portal, neither GPUs nor environment are known.
     """
 
     gpus: int
     has_environment: bool
-    offers: Callable[[str], Sequence[str]]
+    find_environments: Callable[[str], Sequence[str]]
     external: bool = False
 
 
@@ -86,7 +82,8 @@ _NCCL = re.compile(
 
 
 def explain_log(tail: str, facts: LogFacts) -> Explanation | None:
-    """Return the explanation of the last known line of a failed job's output, None without one.
+    """Return the explanation of the last line with a known cause in a failed job's output, None
+    without one.
 
     NCCL errors count only if there is no other cause: they also occur when another rank has failed
     for a different reason.
@@ -159,11 +156,11 @@ def _explain_missing_module(tail: str, facts: LogFacts) -> Explanation:
     name = match["package"] or (match["module"] or match["module2"]).partition(".")[0]
     package = _PACKAGES.get(name.lower(), name)
     if facts.external:
-        return _explain_missing_external(name, facts.offers(package))
+        return _explain_missing_external(name, facts.find_environments(package))
     text = f"It could not load “{name}”: its environment does not have it."
     if not facts.has_environment:
         text = f"It could not load “{name}”: the node's own Python or R does not have it."
-    if offers := facts.offers(package):
+    if offers := facts.find_environments(package):
         suggestion = f"Choose an environment that includes it: {', '.join(offers)}."
         return Explanation("missing-module", text, suggestion)
     if not facts.has_environment:

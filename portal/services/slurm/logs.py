@@ -59,9 +59,9 @@ async def stream_log(context: AppContext, username: str, log: LogPlace) -> Async
     """Yield a whole log, up to its size when reading begins, so that reading ends also for a log
     that is being written. A log that does not exist yet is empty.
 
-    The first piece comes before the response is started, so that a log that cannot be read is
-    refused; it is empty if the log is. Raises PortalError for the first piece, SpawnerError
-    later.
+    The first piece is for the caller to await before it starts the response, so that the response
+    can be an error if the log cannot be read; it is empty if the log is. Raises PortalError for the
+    first piece, SpawnerError later.
     """
     reader = context.launchers.read_file if log.absolute else context.launchers.read
     try:

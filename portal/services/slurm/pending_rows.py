@@ -1,7 +1,7 @@
 """Selection of the rows that the reconcile loop has to process: those that may need an action.
 
 On a busy site most jobs wait in Slurm's queue, or run, and nothing changes. Such rows *wait for a
-change*: they are not even read. A row is processed
+change*: they are not even read. A row is *due*, and processed,
 
 - if it was written by any writer since it was last processed, as shown by `changed_at` and
   `version`;
@@ -25,16 +25,16 @@ from portal.models import SESSIONS_TABLE, BatchJob, Job, JobState, Session
 from spawner.slurm.model import JobInfo, JobPhase
 
 # A full pass finds changes that were hidden by a clock that was set back.
-EVERYTHING_EVERY = timedelta(minutes=5)
+FULL_PASS_EVERY = timedelta(minutes=5)
 OVERLAP = timedelta(seconds=10)  # the longest delay from a row's `changed_at` to its commit
 MAX_PER_ROUND = 1_000  # per category, in a round
-BRIEF = (JobState.SUBMITTING, JobState.STARTING, JobState.STOPPING)
+TRANSITIONAL = (JobState.SUBMITTING, JobState.STARTING, JobState.STOPPING)
 LIVE = tuple(state for state in JobState if state is not JobState.ENDED)
 
 
 class PendingRows:
     """The rows to process, and the version in which each was last processed. The rows returned by
-    `next` remain due until `note` is called for them, so a failed round loses nothing.
+    `next_batch` remain due until `note` is called for them, so a failed round loses nothing.
     """
 
     def __init__(self, context: AppContext) -> None:
@@ -58,9 +58,9 @@ class PendingRows:
         return bool(self._written or self._changed or self._remaining)
 
     @property
-    def on_the_way(self) -> bool:
-        """Return whether a job is being submitted, starts or stops, or a session waits to start, so
-        that Slurm should be polled more often. A waiting job is no reason: a busy site always has
+    def has_rows_in_transition(self) -> bool:
+        """Return whether a job is being submitted, starts or stops, or a session is queued, so that
+        Slurm should be polled more often. A queued batch job is no reason: a busy site always has
         some.
         """
         return bool(self._in_transition)
@@ -89,13 +89,13 @@ class PendingRows:
             return
         if not waits_for_change:
             self._active[row.id] = None
-        if row.state in BRIEF or (isinstance(row, Session) and row.state is JobState.QUEUED):
+        if row.state in TRANSITIONAL or (isinstance(row, Session) and row.state is JobState.QUEUED):
             self._in_transition.add(row.id)
         if isinstance(row, BatchJob) and row.external and row.job_id is not None:
             self._external[row.job_id] = row.id
 
     def discard(self, ids: Iterable[str]) -> None:
-        """Record that nothing is due for these rows (any longer)."""
+        """Record that nothing is due for these rows."""
         for row_id in ids:
             for due in (self._written, self._active, self._changed, self._remaining):
                 due.pop(row_id, None)
@@ -107,16 +107,14 @@ class PendingRows:
         self._versions[row_id] = version
 
     def _find_changed(self) -> Iterator[str]:
-        """Yield the rows that changed in squeue. A row may have ended while Slurm still has the
-        job.
-        """
+        """Yield the rows whose jobs changed in squeue, also ended rows whose jobs are alive."""
         watcher = self._context.watcher
-        for name in watcher.take_changed():
-            if isinstance(name, int):
-                if name in self._external:
-                    yield self._external[name]
-            elif name[0] in self._versions or any(map(_is_alive, watcher.list_copies(*name, None))):
-                yield name[0]
+        for key in watcher.take_changed():
+            if isinstance(key, int):
+                if key in self._external:
+                    yield self._external[key]
+            elif key[0] in self._versions or any(map(_is_alive, watcher.list_copies(*key, None))):
+                yield key[0]
 
     async def _find_written(self, now: datetime) -> None:
         """Find rows written since the last round, and periodically those that were committed
@@ -140,9 +138,9 @@ class PendingRows:
         answers = self._context.watcher.stale_since is None
         answers_again = answers and not self._answered
         last_pass_at = self._full_pass_at
-        if last_pass_at is None or answers_again or now - last_pass_at >= EVERYTHING_EVERY:
+        if last_pass_at is None or answers_again or now - last_pass_at >= FULL_PASS_EVERY:
             live = select(Job.id).where(Job.state.in_(LIVE))
-            # ended sessions among them: the hub is to let go of their servers
+            # With ended sessions whose servers the hub has not closed yet.
             at_hub = select(SESSIONS_TABLE.c.id).where(SESSIONS_TABLE.c.server_env.is_not(None))
             async with self._context.db.session() as db:
                 rows = [*(await db.scalars(live)), *(await db.scalars(at_hub))]

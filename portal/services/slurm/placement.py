@@ -8,7 +8,9 @@ from spawner.slurm.model import JobInfo, JobPhase
 
 
 async def find_running_job(context: AppContext, job: Job) -> JobInfo:
-    """Return Slurm's state of a job that claims to run. Concurrent calls share one query."""
+    """Return Slurm's state of a job whose program says that it runs. Raises Conflict if Slurm has
+    not reported that it does. Concurrent calls share one query.
+    """
     info = find_last_state(context, job)
     if info is None or info.phase is not JobPhase.RUNNING:
         await context.watcher.refresh()
@@ -21,8 +23,8 @@ async def find_running_job(context: AppContext, job: Job) -> JobInfo:
 
 
 def find_last_state(context: AppContext, job: Job) -> JobInfo | None:
-    """Return the last state that Slurm reported of a job, matched by our ID, its owner, and Slurm's
-    ID if it is known.
+    """Return the last state that Slurm reported of a row's job, matched by the row's ID, its owner,
+    and Slurm's ID if it is known. If there is none, return None and request a lookup.
     """
     return context.watcher.find_or_request(
         job.id,

@@ -32,9 +32,9 @@ class RowSync:
         self._resumed: dict[str, datetime] = {}
         self._outliving: dict[str, datetime] = {}
 
-    def update_row(self, row: Job, now: datetime) -> bool:
-        """Update a row from Slurm's report, or from the lack of one; return whether the row
-        changed.
+    def apply_report(self, row: Job, now: datetime) -> bool:
+        """Change a row as follows from Slurm's report, or from the lack of one; return whether the
+        row changed. The caller commits it.
         """
         if row.state is JobState.ENDED and not self._revive(row):
             return False
@@ -50,7 +50,7 @@ class RowSync:
         end.
         """
         if not isinstance(row, BatchJob) or row.wanted is Wanted.STOP:
-            return False  # cancelled as a job that should not exist
+            return False  # its job is cancelled (find_unwanted_jobs)
         if self._context.watcher.stale_since is not None:
             return False
         alive = [info for info in self._find_shown(row) if info.phase in ALIVE]
@@ -62,19 +62,21 @@ class RowSync:
         return True
 
     def _give_up(self, row: Job, now: datetime) -> lifecycle.Update | None:
-        """Apply the start's time limits from when Slurm began to answer (after a start of this
-        process or an outage of Slurm, during which calls home are refused), and from the last
-        resumption.
+        """Return the columns of a session whose start has failed, or None.
+
+        Its time limits count from when Slurm began to answer (after a start of this process or an
+        outage of Slurm, during which node programs' reports are refused), or from when the session
+        was last resumed.
         """
-        heard_since = self._context.watcher.answers_since
-        if heard_since is None:
+        answers_since = self._context.watcher.answers_since
+        if answers_since is None:
             return None
         settings = self._context.settings
         patience = lifecycle.Patience(
             call_home=timedelta(minutes=settings.call_home_minutes),
             hub=timedelta(minutes=settings.hub_give_up_minutes),
         )
-        since = max(heard_since, self._resumed.get(row.id, heard_since))
+        since = max(answers_since, self._resumed.get(row.id, answers_since))
         return lifecycle.build_start_timeout_columns(row, now, patience, since)
 
     def _end_hanging(self, row: Job, now: datetime) -> lifecycle.Update | None:
@@ -105,8 +107,8 @@ class RowSync:
 
     def waits_for_change(self, row: Job, now: datetime) -> bool:
         """Return whether nothing is to be done for this row until it is written or squeue shows a
-        change. Always the case while Slurm does not answer; all rows are processed when it answers
-        again.
+        change. While Slurm does not answer, this is true of every row that is queued, runs or is
+        suspended; all rows are processed when it answers again.
         """
         if row.wanted is Wanted.STOP or row.state not in STATES_THAT_WAIT:
             return False
@@ -127,7 +129,7 @@ class RowSync:
         return [info for info in shown if lifecycle.is_ours(row, info)]
 
     def find_unwanted_jobs(self, row: Job) -> set[int]:
-        """Return Slurm's jobs that should not exist: jobs of a row that has been withdrawn."""
+        """Return the Slurm job IDs of live jobs of a row that was stopped and has ended."""
         if row.state is not JobState.ENDED or row.wanted is not Wanted.STOP:
             return set()
         return {i.array_job_id or i.job_id for i in self._find_shown(row) if i.phase in ALIVE}
@@ -164,7 +166,9 @@ class RowSync:
         return None if unchanged else update
 
     def _handle_missing(self, job: Job, now: datetime) -> lifecycle.Update | None:
-        """Return the columns of a job that neither squeue nor accounting has, while both answer."""
+        """Return the columns of a job that neither squeue nor accounting has, while both answer;
+        None until that is certain, and for a job that is submitted (again).
+        """
         watcher, name = self._context.watcher, (job.id, job.user.username)
         since = watcher.unknown_since(*name)
         if since is None:
@@ -177,7 +181,9 @@ class RowSync:
         return lifecycle.build_lost_columns(job, now)
 
     def _ignore_lost_jobs(self, job: BatchJob) -> None:
-        """Ignore the jobs in Slurm that ended before the script began: the row has another now."""
+        """Have the watcher ignore jobs that ended before their script began: the row has a new
+        one.
+        """
         for lost in job.lost_jobs or ():
             if lost["outcome"] and lost["submit_time"]:
                 submitted = datetime.fromisoformat(lost["submit_time"])
@@ -196,8 +202,8 @@ class RowSync:
         return info if lifecycle.is_ours(job, info) else None
 
     def find_duplicate_jobs(self, job: BatchJob) -> set[int]:
-        """Return Slurm's extra jobs of this row, which exist after a crash in which an answer was
-        lost. They can only exit.
+        """Return the Slurm job IDs of extra jobs of this row, which exist after a crash in which
+        Slurm's answer was lost. They can only exit.
         """
         live = {
             info.array_job_id or info.job_id

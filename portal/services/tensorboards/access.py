@@ -41,7 +41,7 @@ _BY_GROUP = exists().where(
 # access.
 _ON_LIST = exists().where(_JOB.c.id == Tensorboard.parent_id, _JOB.c.removed_at.is_(None))
 # Shares end when their owner loses access to the portal (services/identity/roles.py).
-_SHARER = aliased(User)
+_SHARER = aliased(User)  # the owner, in a subquery of its own
 _OWNER_HAS_ACCESS = exists().where(
     _SHARER.id == Tensorboard.user_id,
     _SHARER.disabled_at.is_(None),
@@ -54,7 +54,8 @@ _SHARED = and_(_ON_LIST, _OWNER_HAS_ACCESS, or_(_BY_NAME, _BY_GROUP))
 @dataclass(frozen=True)
 class TensorboardAccess:
     """A TensorBoard that may be viewed, with the fields that a request needs. `own`: by its owner;
-    `by_name`: shared with this user, not only with a group of theirs.
+    `by_name`: shared with this user, not only with a group of theirs; `groups_at`: when the user's
+    groups were last read from the directory.
     """
 
     id: str
@@ -151,15 +152,15 @@ async def page(
     """Return the user's own TensorBoards, or those that others share with them, newest session or
     job first; at most `limit` + 1 rows. Raises InvalidInput for an invalid cursor.
     """
-    rule = _SHARED if shared else _ON_LIST
-    owned = Tensorboard.user_id != User.id if shared else _IS_OWN
+    access = _SHARED if shared else _ON_LIST
+    ownership = Tensorboard.user_id != User.id if shared else _IS_OWN
     query = (
         select(Tensorboard, _PARENT.c.name, _PARENT.c.kind, _PARENT.c.state, _OWNER)
         .select_from(Tensorboard)
         .join(User, User.id == user.id)
         .join(_PARENT, _PARENT.c.id == Tensorboard.parent_id)
         .join(_OWNER, _OWNER.id == Tensorboard.user_id)
-        .where(owned, rule)
+        .where(ownership, access)
         .order_by(_PARENT.c.created_at.desc(), _PARENT.c.id.desc())
         .limit(limit + 1)
     )
@@ -171,12 +172,12 @@ async def page(
         rows = (await db.execute(query)).unique().all()
         parents = [row[0].parent_id for row in rows]
         grants = (await db.execute(_build_grants_query(user, parents))).all() if shared else []
-    return [_to_seen(row, grants) for row in rows]
+    return [_to_listed(row, grants) for row in rows]
 
 
 def _build_grants_query(user: User, parents: list[str]) -> Any:
-    """Build the query for the shares that grant `user` access to each of these: parent, username,
-    group.
+    """Build the query for the shares that grant `user` access to the TensorBoards of these sessions
+    and jobs: parent, username, group.
     """
     own_groups = select(GroupMembership.name).where(GroupMembership.user_id == user.id)
     return select(Share.parent_id, Share.username, Share.group_name).where(
@@ -185,7 +186,7 @@ def _build_grants_query(user: User, parents: list[str]) -> Any:
     )
 
 
-def _to_seen(row: Any, grants: Any) -> ListedTensorboard:
+def _to_listed(row: Any, grants: Any) -> ListedTensorboard:
     board, name, kind, state, owner = row
     here = [grant for grant in grants if grant.parent_id == board.parent_id]
     return ListedTensorboard(
@@ -199,6 +200,6 @@ def _to_seen(row: Any, grants: Any) -> ListedTensorboard:
     )
 
 
-def cursor_of(seen: ListedTensorboard) -> str:
+def cursor_of(listed: ListedTensorboard) -> str:
     """Return the cursor of the page after this item."""
-    return paging.cursor(seen.board.parent.created_at, seen.board.parent_id)
+    return paging.cursor(listed.board.parent.created_at, listed.board.parent_id)

@@ -24,17 +24,17 @@ async def authenticate(context: AppContext, board_id: str, secret: str) -> Tenso
 
 
 async def set_address(
-    context: AppContext, board: Tensorboard, port: int, request: str | None = None
+    context: AppContext, board: Tensorboard, port: int, csr: str | None = None
 ) -> str | None:
     """Record that the node program listens on `port`; its host is taken from Slurm. Returns the
-    certificate that it requests, if the site uses TLS on nodes. Raises Conflict until Slurm reports
-    where the job runs.
+    certificate for its signing request `csr`, if the site uses TLS on nodes. Raises Conflict until
+    Slurm reports where the job runs, and Gone for a run that should end.
     """
     check_wanted(board)
     info = await find_running_job(context, await runs.load_host_job(context, board))
     host = get_node_address(context, info)
     name = certificates.derive_name(board)
-    certificate = certificates.issue_first(context, name, request, info)
+    certificate = certificates.issue_first(context, name, csr, info)
 
     def modify(row: Tensorboard) -> None:
         if row.run_id == board.run_id and row.wanted:
@@ -48,13 +48,13 @@ async def set_address(
     return certificate
 
 
-async def certify(context: AppContext, board: Tensorboard, request: str) -> str:
-    """Return a certificate to replace one that expires soon. Raises Conflict, InvalidInput,
+async def certify(context: AppContext, board: Tensorboard, csr: str) -> str:
+    """Return a certificate to replace one that expires soon. Raises Gone, Conflict, InvalidInput,
     Unavailable.
     """
     check_wanted(board)
     info = await find_running_job(context, await runs.load_host_job(context, board))
-    return certificates.sign(context, certificates.derive_name(board), request, info)
+    return certificates.sign(context, certificates.derive_name(board), csr, info)
 
 
 async def wait_while_wanted(context: AppContext, board: Tensorboard, wait_s: float) -> None:

@@ -1,7 +1,8 @@
 """Runs of TensorBoards: states, start, end, and the move to a job of its own.
 
-The reconcile loop starts and ends the processes. Each run has an ID and a secret of its own, so
-that nothing left over from an earlier run is taken for the current one.
+The reconcile loop starts and ends the processes: in the allocation of the TensorBoard's parent,
+which is its session or job, or in a job of its own in the service partition. Each run has an ID and
+a secret of its own, so that nothing left over from an earlier run is taken for the current one.
 """
 
 import secrets
@@ -36,7 +37,8 @@ from spawner.slurm.model import Resources
 
 LIVE = (TensorboardState.QUEUED, TensorboardState.STARTING, TensorboardState.RUNNING)
 START_PATIENCE = timedelta(minutes=2)
-RUNS_SOMEWHERE = (JobState.STARTING, JobState.RUNNING)
+HAS_ALLOCATION = (JobState.STARTING, JobState.RUNNING)
+"""States of a job in whose allocation a TensorBoard can be started."""
 NO_ALLOCATION = (JobState.STOPPING, JobState.ENDED, JobState.SUBMITTING, JobState.QUEUED)
 """States of a job that is ending, has ended, or was requeued: nothing runs in its allocation."""
 VIEWED_WITHIN = timedelta(minutes=10)
@@ -47,7 +49,7 @@ MAX_SILENCE = timedelta(seconds=60)
 MOVES = "Its session or job has ended. It is moving to its own Slurm job and will open here again."
 ENDED_UNWATCHED = "Its session or job has ended, and it was not in use. You can start it again."
 ALLOCATION_ENDED = "Its allocation has ended."
-NO_PARTITION = "no-service-partition"
+NO_PARTITION = "no-service-partition"  # code of the refusal with the text NO_SERVICE_PARTITION
 STARTING = {TensorboardState.QUEUED, TensorboardState.STARTING}
 NO_SERVICE_PARTITION = (
     "This has ended, and no partition is configured for TensorBoards of ended sessions and jobs."
@@ -60,7 +62,7 @@ def new_run() -> tuple[str, str]:
 
 
 def reset_run(row: Tensorboard, run: tuple[str, str], reason: str | None) -> None:
-    """Make a row that of a new run, which the reconcile loop starts."""
+    """Change a row so that the reconcile loop starts this new run."""
     row.wanted, row.state, row.reason = True, TensorboardState.STARTING, reason
     row.run_id, row.guard_key = run
     row.secret_hash = ""
@@ -104,7 +106,7 @@ async def start_process(context: AppContext, board: Tensorboard) -> None:
     would be refused by the run's folder anyway, while an unrecorded one would never be looked for.
     """
     parent = board.parent
-    inside = parent.state in RUNS_SOMEWHERE and parent.node is not None
+    inside = parent.state in HAS_ALLOCATION and parent.node is not None
     if inside and await _is_array(context, parent):
         inside = False  # its first task ends long before its last
     job = None if inside else await _find_or_create_job(context, board)
@@ -199,27 +201,27 @@ async def end_run(
     context.tensorboard_heartbeats.pop(board.run_id, None)
     await update_row(context.db, Tensorboard, board.id, modify, record_event)
     if board.own_job_id is not None:
-        await update_row(context.db, TensorboardJob, board.own_job_id, _mark_stopping)
+        await update_row(context.db, TensorboardJob, board.own_job_id, _request_job_stop)
     context.notifier.notify(board.user_id, board.id, RECONCILE)
 
 
-def _mark_stopping(job: TensorboardJob) -> None:
+def _request_job_stop(job: TensorboardJob) -> None:
     if job.state is not JobState.ENDED:
         job.wanted, job.stop_requested_at = Wanted.STOP, utcnow()
 
 
 def host_job_ended(board: Tensorboard, host_job: Job) -> bool:
     """Return whether the allocation that this run lives in has ended; `host_job` is the job that
-    has it. Not for a job of its own that ended before TensorBoard started: the reconciler's
-    `_check_start` handles that.
+    has it. False for a job of its own that ended before TensorBoard ran: that is a failed start
+    (background/tensorboard_reconciler.py).
     """
     if board.own_job_id is None:
         return host_job.state in NO_ALLOCATION
     return host_job.state is JobState.ENDED and board.state is TensorboardState.RUNNING
 
 
-async def migrate_to_service_job(context: AppContext, board: Tensorboard, now: datetime) -> None:
-    """Handle a run whose allocation has ended.
+async def handle_ended_allocation(context: AppContext, board: Tensorboard, now: datetime) -> None:
+    """Move or end a run whose allocation has ended.
 
     A run in the allocation of its session or job moves to the service partition if a user is
     viewing it; every other run ends with a reason. A run that had a job of its own is not repeated:

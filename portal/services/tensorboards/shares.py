@@ -29,7 +29,7 @@ class ShareTarget:
     group: str | None = None
 
     @property
-    def chosen(self) -> ColumnElement[bool]:
+    def condition(self) -> ColumnElement[bool]:
         if self.group is not None:
             return Share.group_name == self.group
         return Share.username == self.username
@@ -42,8 +42,8 @@ class SharedWith:
     users: list[str]
     groups: list[str]
 
-    def has(self, recipient: ShareTarget) -> bool:
-        return recipient.group in self.groups or recipient.username in self.users
+    def has(self, target: ShareTarget) -> bool:
+        return target.group in self.groups or target.username in self.users
 
 
 async def load_shares(context: AppContext, parent: Job) -> SharedWith:
@@ -58,7 +58,7 @@ async def load_shares(context: AppContext, parent: Job) -> SharedWith:
 
 
 async def add(
-    context: AppContext, parent: Job, recipient: ShareTarget, *, by: User, ip: str = ""
+    context: AppContext, parent: Job, target: ShareTarget, *, by: User, ip: str = ""
 ) -> SharedWith:
     """Share with another user or group; idempotent. The user need not have logged in yet; of
     groups, only those that the sharer is in are allowed.
@@ -67,20 +67,20 @@ async def add(
     shares.
     """
     shared = await load_shares(context, parent)
-    if shared.has(recipient):
+    if shared.has(target):
         return shared
-    if recipient.group is not None:
-        await _check_group(context, by, recipient.group)
+    if target.group is not None:
+        await _check_group(context, by, target.group)
     else:
-        await _check_user(context, parent, recipient.username or "")
+        await _check_user(context, parent, target.username or "")
     if len(shared.users) + len(shared.groups) >= MAX_SHARES:
         raise Conflict(
             f"This is already shared with {MAX_SHARES} users and groups, which is the maximum."
         )
     await tensorboards.ensure(context, parent, parent.user)
     async with context.db.session() as db:
-        db.add(Share(parent_id=parent.id, username=recipient.username, group_name=recipient.group))
-        _record(db, audit.Action.SHARE_ADD, parent, recipient, by, ip)
+        db.add(Share(parent_id=parent.id, username=target.username, group_name=target.group))
+        _record(db, audit.Action.SHARE_ADD, parent, target, by, ip)
         try:
             await db.commit()
         except IntegrityError:  # a concurrent request
@@ -89,13 +89,13 @@ async def add(
 
 
 async def remove(
-    context: AppContext, parent: Job, recipient: ShareTarget, *, by: User, ip: str = ""
+    context: AppContext, parent: Job, target: ShareTarget, *, by: User, ip: str = ""
 ) -> SharedWith:
     """Revoke a share, if it exists."""
     async with context.db.session() as db:
-        query = delete(Share).where(Share.parent_id == parent.id, recipient.chosen)
+        query = delete(Share).where(Share.parent_id == parent.id, target.condition)
         if (await db.scalars(query.returning(Share.id))).all():
-            _record(db, audit.Action.SHARE_REMOVE, parent, recipient, by, ip)
+            _record(db, audit.Action.SHARE_REMOVE, parent, target, by, ip)
         await db.commit()
     return await load_shares(context, parent)
 
@@ -118,10 +118,8 @@ async def _check_group(context: AppContext, by: User, group: str) -> None:
 
 
 def _record(
-    db: AsyncSession, action: audit.Action, parent: Job, recipient: ShareTarget, by: User, ip: str
+    db: AsyncSession, action: audit.Action, parent: Job, target: ShareTarget, by: User, ip: str
 ) -> None:
-    target = f"{parent.user.username}/{parent.name}"
-    detail = (
-        {"with": recipient.username} if recipient.group is None else {"with_group": recipient.group}
-    )
-    audit.record(db, action, actor=by, target=target, detail=detail, ip=ip)
+    detail = {"with": target.username} if target.group is None else {"with_group": target.group}
+    shared = f"{parent.user.username}/{parent.name}"
+    audit.record(db, action, actor=by, target=shared, detail=detail, ip=ip)

@@ -80,12 +80,12 @@ async def request_stop(context: AppContext, board: Tensorboard, user: User, ip: 
 
 
 async def _check_logdir(context: AppContext, parent: Job, logdir: str) -> str:
-    """Return the path of a folder after checking, as the owner, that the owner may read it. Raises
-    InvalidInput.
+    """Return the path of a folder after checking, as the owner, that the owner may read it. It need
+    not exist while the session or job has not ended. Raises InvalidInput.
     """
     owner = parent.user.username
     try:
-        path = launch.checked_path("logdir", logdir, (await context.launchers.info(owner)).home)
+        path = launch.normalize_path("logdir", logdir, (await context.launchers.info(owner)).home)
         exists = await context.launchers.folder_exists(owner, path)
     except PathRefused as error:
         raise invalid_input([FieldError("logdir", error.message)]) from error
@@ -122,7 +122,9 @@ async def _insert(context: AppContext, parent: Job, user: User, logdir: str | No
 
 
 def parent_logdir(parent: Job) -> str:
-    """Return PORTAL_LOGDIR of the session or job. Raises InvalidInput if it is unknown."""
+    """Return the folder that the TensorBoard of a session or job shows unless another is chosen.
+    Raises InvalidInput if it is unknown.
+    """
     if isinstance(parent, Session | BatchJob) and parent.logdir:
         return parent.logdir
     text = "The portal doesn't know this job's log folder: specify the folder."

@@ -1,10 +1,11 @@
 """Tickets: the part of a TensorBoard's address that only the portal's own page can obtain.
 
-All TensorBoards share an origin, so the page of one could open another that the same browser has
-access to. Each address contains a ticket, which is worthless without the cookie of the login that
-it was issued for: a page can neither guess another TensorBoard's ticket nor use one elsewhere.
+TensorBoards share an origin (all of them, or those of one owner), so the page of one could open
+another that the same browser has access to. Each address contains a ticket, which is worthless
+without the cookie of the login that it was issued for: a page can neither guess another
+TensorBoard's ticket nor use one elsewhere.
 
-An embedding ticket opens a session's own TensorBoard inside that user's notebooks.
+A frame ticket opens a TensorBoard inside its owner's notebooks.
 """
 
 import hashlib
@@ -48,7 +49,7 @@ def check_ticket(
 
 
 def ticketed_address(settings: Settings, owner: str, board_id: str, ticket: str) -> str:
-    """Return the absolute address of a TensorBoard, for the browser with this ticket."""
+    """Return the absolute address of a TensorBoard with this ticket."""
     path = f"/tensorboard/{board_id}/{ticket}/"
     address = settings.tensorboard_address(owner, path)
     return address if settings.content else f"{settings.public_url}{path}"

@@ -17,7 +17,7 @@ def gflops(size, kind, device, seconds):
     torch.mm(left, right)
     finish(device)
     rounds, began = 0, time.perf_counter()
-    while (spent := time.perf_counter() - began) < seconds:
+    while time.perf_counter() - began < seconds:
         for _ in range(4):
             torch.mm(left, right)
         finish(device)

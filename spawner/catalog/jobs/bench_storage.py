@@ -44,7 +44,7 @@ def aligned(size):
 
 
 def worker(descriptor, offsets, block, writing, deadline):
-    """Return the bytes moved until the places or the time are used up."""
+    """Return the bytes moved at these offsets, as far as the deadline permits."""
     memory, moved = aligned(block), 0
     for offset in offsets:
         if time.perf_counter() > deadline:
@@ -90,7 +90,7 @@ def fill(path, total):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size-mb", type=int, default=1024, help="of the file that is made")
+    parser.add_argument("--size-mb", type=int, default=1024, help="size of the test file in MiB")
     parser.add_argument("--seconds", type=float, default=5.0, help="for each figure, at most")
     parser.add_argument("folder")
     args = parser.parse_args()

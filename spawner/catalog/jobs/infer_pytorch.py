@@ -1,4 +1,4 @@
-"""Batch inference with a trained PyTorch model; the answers are written to a CSV file.
+"""Batch inference with a trained PyTorch model; the predictions are written to a CSV file.
 
 The model was saved by `torch.export.save` (.pt2), as in the example training, or is TorchScript.
 Inputs are rows of numbers (.csv; .npy: along the first axis) or images, in one file or in a folder.
@@ -126,7 +126,7 @@ def load(path, device):
 
 
 def columns(outputs, kind):
-    """Return headings, and a row of values for each input of a batch of answers."""
+    """Return headings, and a row of values for each input of a batch."""
     outputs = outputs.float().flatten(1)
     if kind == "class":
         if outputs.shape[1] == 1:
@@ -142,7 +142,7 @@ def columns(outputs, kind):
 
 
 def count_written(path):
-    """Return how many inputs an earlier run of this job has answered.
+    """Return how many predictions an earlier run of this job has written.
 
     An incomplete last line is removed. The file of another job is not changed.
     """
@@ -159,7 +159,7 @@ def count_written(path):
 
 
 def plain(name):
-    """Return a file's name without line breaks."""
+    """Return a file's name on one line, with ? for unprintable characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
@@ -183,7 +183,7 @@ class InferenceProgress:
 
 
 def run(args, device):
-    """Answer all inputs that have no answer yet."""
+    """Run the model on all inputs that have no prediction yet."""
     model = load(args.model, device)
     sources = inputs_of(args.inputs, args.image_size)
     logdir = Path(os.environ.get("PORTAL_LOGDIR", "runs"))
@@ -206,7 +206,7 @@ def run(args, device):
                 progress.add(end - begin)
             skip = max(skip - len(source), 0)
     progress.writer.close()
-    toy.say(f"The answers are in {path}")
+    toy.say(f"The predictions are in {path}")
 
 
 def main():

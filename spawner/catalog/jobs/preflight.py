@@ -115,6 +115,8 @@ def lead(group, listener):
     peers = [peer for _, _, peer, _ in callers.values()]
     for connection, _, peer, _ in callers.values():
         say(f"preflight: {describe_peer(*peer)}, has reached {connection.getsockname()[0]}")
+        # A rank waits for each other rank that it cannot reach.
+        connection.settimeout(group.timeout_s * group.size)
         send(connection, peers)
     lines += unreachable("rank 0", peers, group.timeout_s)
     for _, reader, _, _ in callers.values():

@@ -42,7 +42,8 @@ def install_kernel(node_dir):
     return json.loads(spec.read_text(encoding="utf-8"))["language"]
 
 
-def leave(*_):
+def exit_on_term(*_):
+    """Exit with the status of a process that SIGTERM ended."""
     sys.exit(143)
 
 
@@ -53,7 +54,7 @@ def main():
     parser.add_argument("notebook", type=Path)
     parser.add_argument("parameters", type=parameter, nargs="*", metavar="NAME=VALUE")
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGTERM, exit_on_term)
     output = args.output or Path(os.environ["PORTAL_LOGDIR"], args.notebook.name)
     if output.is_dir():
         output /= args.notebook.name
@@ -70,7 +71,7 @@ def main():
             str(output),
             parameters=dict(args.parameters),
             kernel_name=KERNEL,
-            language=language.lower() if language == "python" else language,
+            language=language,
             cwd=str(args.notebook.parent),
             log_output=True,
             stdout_file=sys.stdout,

@@ -25,10 +25,10 @@ def main():
     points, labels = toy.data(seed=args.seed)
     feed(points, labels)
     model = model_helper.ModelHelper("train")
-    model.param_init_net.Proto().device_option.random_seed = args.seed + 1  # 0 is any
+    model.param_init_net.Proto().device_option.random_seed = args.seed + 1  # 0 means a random one
     model.AddGradientOperators([add_network(model, args.hidden)])
     optimizer.build_sgd(model, args.learning_rate, policy="fixed", momentum=0.9)
-    evaluation = model_helper.ModelHelper("look", init_params=False)
+    evaluation = model_helper.ModelHelper("evaluation", init_params=False)
     add_network(evaluation, args.hidden)
     workspace.RunNetOnce(model.param_init_net)
     workspace.CreateNet(model.net)

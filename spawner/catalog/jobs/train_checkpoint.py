@@ -66,6 +66,7 @@ def main():
         for batch, targets in toy.batches(points, labels, args.batch_size, epoch):
             _, slopes = gradients(weights, batch, targets)
             for name in weights:
+                # without momentum, larger steps are needed
                 weights[name] = weights[name] - 3 * args.learning_rate * slopes[name]
         loss, _ = gradients(weights, points, labels)
         report.epoch(epoch, loss, np.mean((forward(weights, points)[1] > 0.5) == labels))

@@ -1,4 +1,4 @@
-"""Train a small network with CNTK, in Python 2.7; on a GPU if job and build support it."""
+"""Train a small network with CNTK in Python 2.7, on a GPU if the job has one and CNTK has CUDA."""
 
 from __future__ import division
 

@@ -71,7 +71,7 @@ def write(path, text):
     return path
 
 
-def lines_of(path):
+def count_lines(path):
     with open(path) as file:
         return sum(1 for line in file if line.strip())
 
@@ -91,7 +91,7 @@ def databases(images, folder, size):
     for part, listed in lists.items():
         options = [listed, os.path.join(folder, part), str(size), str(size)]
         tool("create_db", *(options + ["--channels", "1", "--shuffle", "--backend", "lmdb"]))
-    return lines_of(lists["train"]), lines_of(lists["val"]), lines_of(labels)
+    return count_lines(lists["train"]), count_lines(lists["val"]), count_lines(labels)
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Train a small network with MXNet's Gluon, on a GPU if job and MXNet's build support it."""
+"""Train a small network with MXNet's Gluon, on a GPU if the job has one and MXNet has CUDA."""
 
 import mxnet as mx
 import numpy as np

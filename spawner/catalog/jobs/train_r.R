@@ -38,7 +38,7 @@ gradients <- function(weights, some, answers) {
 }
 
 cat("epoch      loss  accuracy\n")
-shown <- data.frame()
+metrics <- data.frame()
 for (epoch in seq_len(epochs) - 1) {
   order <- sample(count)
   for (at in seq(1, by = size, length.out = count %/% size)) {
@@ -52,6 +52,6 @@ for (epoch in seq_len(epochs) - 1) {
   accuracy <- mean((guess > 0.5) == (wanted > 0.5))
   cat(sprintf("%5d  %8.4f  %8.3f\n", epoch, loss, accuracy))
   flush(stdout())
-  shown <- rbind(shown, data.frame(epoch = epoch, loss = loss, accuracy = accuracy))
+  metrics <- rbind(metrics, data.frame(epoch = epoch, loss = loss, accuracy = accuracy))
 }
-write.csv(shown, file.path(Sys.getenv("PORTAL_LOGDIR", "."), "metrics.csv"), row.names = FALSE)
+write.csv(metrics, file.path(Sys.getenv("PORTAL_LOGDIR", "."), "metrics.csv"), row.names = FALSE)

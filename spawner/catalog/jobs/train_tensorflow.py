@@ -36,6 +36,7 @@ def main():
         with tf.GradientTape() as tape:
             loss = loss_of(batch, targets)
         for weight, slope in zip(weights, tape.gradient(loss, weights), strict=True):
+            # without momentum, larger steps are needed
             weight.assign_sub(3 * args.learning_rate * slope)
 
     report = toy.Report()

@@ -1,4 +1,4 @@
-"""Train a small network with Theano. The computation is compiled first, cached in ~/.theano."""
+"""Train a small network with Theano. The computation is first compiled, and cached in ~/.theano."""
 
 import numpy as np
 import theano

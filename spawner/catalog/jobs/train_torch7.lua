@@ -11,16 +11,16 @@ options:option('-learning_rate', 0.1, 'learning rate')
 options:option('-batch_size', 32, 'examples in a batch')
 options:option('-hidden', 16, 'neurons in the hidden layer')
 options:option('-seed', 0, 'of the random numbers')
-local asked = options:parse(arg)
-torch.manualSeed(asked.seed)
+local arguments = options:parse(arg)
+torch.manualSeed(arguments.seed)
 
 local count = 512
 local points = torch.rand(count, 2):mul(2):add(-1)
 local wanted = torch.lt(torch.norm(points, 2, 2), 0.7):double()
 
 local model = nn.Sequential()
-model:add(nn.Linear(2, asked.hidden)):add(nn.Tanh())
-model:add(nn.Linear(asked.hidden, 1)):add(nn.Sigmoid())
+model:add(nn.Linear(2, arguments.hidden)):add(nn.Tanh())
+model:add(nn.Linear(arguments.hidden, 1)):add(nn.Sigmoid())
 local criterion = nn.BCECriterion()
 local gpu = os.getenv('CUDA_VISIBLE_DEVICES') and pcall(require, 'cunn')
 if gpu then
@@ -29,10 +29,10 @@ end
 print('training on ' .. (gpu and 'a GPU' or 'the CPU'))
 
 local weights, slopes = model:getParameters()
-local settings = {learningRate = asked.learning_rate, momentum = 0.9, dampening = 0}
-local size = math.min(asked.batch_size, count)
+local settings = {learningRate = arguments.learning_rate, momentum = 0.9, dampening = 0}
+local size = math.min(arguments.batch_size, count)
 print('epoch      loss  accuracy')
-for epoch = 0, asked.epochs - 1 do
+for epoch = 0, arguments.epochs - 1 do
   local order = torch.randperm(count):long()
   for at = 1, count - size + 1, size do
     local some = order:narrow(1, at, size)

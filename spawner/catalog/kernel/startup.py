@@ -41,6 +41,7 @@ def _replace_tensorboard_magic(shell):
             print("The session's TensorBoard has no such options: " + " ".join(ignored))
         folder = os.path.abspath(os.path.expanduser(logdir)) if logdir else None
         text = "TensorBoard of this session" + (": " + folder if folder else "")
+        # The time of the run: an older output, shown again, must not change the current folder.
         data = {"logdir": folder, "asked": time.time()}
         display({mime: data, "text/plain": text}, raw=True)
 
@@ -89,7 +90,7 @@ def _replace_tensorboard_magic(shell):
             replace_functions(module)
             return module
 
-    def replace(name):
+    def skip_extensions(name):
         """Return `manager.name` without effect on TensorBoard's extension."""
         original = getattr(manager, name)
 
@@ -100,7 +101,7 @@ def _replace_tensorboard_magic(shell):
 
     manager = shell.extension_manager
     for name in ("load_extension", "reload_extension"):
-        setattr(manager, name, replace(name))
+        setattr(manager, name, skip_extensions(name))
     shell.register_magic_function(tensorboard, "line", "tensorboard")
     sys.meta_path.insert(0, NotebookFinder())
 

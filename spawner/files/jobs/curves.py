@@ -1,7 +1,8 @@
 """Curves of logged scalars, reduced while they are read.
 
 Pure. Consecutive points share a bucket, of which the smallest and the largest value are kept, so
-that no peak is lost. With twice as many points, each bucket covers twice as many.
+that no peak is lost. When there are too many buckets, they are merged in pairs, and each then
+covers twice as many points.
 """
 
 from __future__ import annotations

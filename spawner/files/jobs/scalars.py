@@ -201,9 +201,9 @@ def scalars_of(event: bytes) -> Iterator[Scalar]:
         for _, item in fields_of(summary):
             parts = dict(fields_of(item)) if isinstance(item, bytes) else {}
             tag = parts.get(1)
-            number_ = scalar_of(parts.get(2), parts.get(8))
-            if isinstance(tag, bytes) and number_ is not None:
-                yield wall, step, tag.decode(errors="replace")[:MAX_TAG], number_
+            scalar = scalar_of(parts.get(2), parts.get(8))
+            if isinstance(tag, bytes) and scalar is not None:
+                yield wall, step, tag.decode(errors="replace")[:MAX_TAG], scalar
 
 
 # wall_time, step, summary { value { tag, simple_value } }, with lengths below 128

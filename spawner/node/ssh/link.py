@@ -17,7 +17,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from spawner.node.ssh.connections import SshConnections, SshRefusal
 from spawner.node.ssh.sshd import SshProcess
-from spawner.ssh.grant import HEADER, BadGrant, BadKey, SshGrant
+from spawner.ssh.grant import GRANT_HEADER, BadGrant, BadKey, SshGrant
 
 log = logging.getLogger("portal")
 
@@ -44,7 +44,7 @@ class SshLink(WebSocketHandler):
     async def get(self, *args: Any, **kwargs: Any) -> None:
         """Accept the connection, or send a JSON object with the reason."""
         try:
-            self._text = self.request.headers.get(HEADER, "")
+            self._text = self.request.headers.get(GRANT_HEADER, "")
             self._grant = self.connections.admit(self.request.path, self._text)
         except (BadGrant, BadKey) as error:
             log.warning("an SSH connection was refused: %s", error)

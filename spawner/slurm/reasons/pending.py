@@ -186,8 +186,8 @@ def explain_limit(code: str) -> Explanation | None:
     less = "less" if resource in _UNCOUNTABLE else "fewer"
     if per in {"PerJob", "PerNode"} or is_minimum:
         unit = "node" if per == "PerNode" else "job"
-        difference, must = (less, "must request") if is_minimum else ("more", "may have")
-        text = f"It requests {difference} {resource} than one {unit} {must} here."
+        difference, bound = (less, "must request") if is_minimum else ("more", "may have")
+        text = f"It requests {difference} {resource} than one {unit} {bound} here."
         return Explanation(match[0], text, f"Ask for {'more' if is_minimum else less}.")
     text = f"This would exceed {_describe_owner(match)} on {resource}."
     free = "is" if less == "less" else "are"
@@ -195,8 +195,10 @@ def explain_limit(code: str) -> Explanation | None:
 
 
 def _describe_owner(match: re.Match[str]) -> str:
-    if match["per"] == "PerAccount" or (match["kind"] == "Assoc" and match["bound"] == "Grp"):
+    if match["per"] == "PerAccount":
         return "your group's limit"
+    if match["kind"] == "Assoc" and match["bound"] == "Grp":
+        return "your or your group's limit"  # Slurm has one code for both associations
     if match["bound"] == "Grp":
         return "the total limit of this QOS"
     return "your limit"

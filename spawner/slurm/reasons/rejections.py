@@ -20,7 +20,7 @@ _OVER_SOME_LIMIT: TextAndSuggestion = (
     "Request less, or stop a job that you no longer need.",
 )
 
-# Messages of sbatch for refusals; the first match counts. The keys are Slurm's texts.
+# A text in sbatch's message, a code, and the explanation. The first match counts.
 _REFUSALS: tuple[tuple[str, str, TextAndSuggestion], ...] = (
     (
         "Invalid account or account/partition combination",

@@ -169,6 +169,15 @@ async def test_reservations_are_unknown_before_slurm_answers(job_portal: JobPort
     assert await seen(job_portal, "reservations") == nothing
 
 
+async def test_reservation_of_unknown_nodes_does_not_cover_all(
+    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await reserves(job_portal, ReservationInfo("works", NOW, NOW + HOUR, ("node01",), True))
+    monkeypatch.setattr(job_portal.context.watcher, "cluster", None)
+    (shown,) = (await seen(job_portal, "reservations"))["items"]
+    assert not shown["all_nodes"]
+
+
 async def test_last_known_reservations_are_marked_stale(job_portal: JobPortal) -> None:
     await reserves(job_portal, ReservationInfo("works", NOW, NOW + HOUR, ("node01",), True))
     assert (await seen(job_portal, "reservations"))["stale_since"] is None

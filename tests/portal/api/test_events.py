@@ -92,6 +92,15 @@ async def test_snapshot_needs_no_stream(job_portal: JobPortal) -> None:
     assert [job["id"] for job in answer.body["jobs"]] == [job_id]
 
 
+async def test_snapshot_has_no_more_than_the_newest_jobs(
+    job_portal: JobPortal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "NEWEST_JOBS", 2)
+    await job_portal.rows(4, who="bob")
+    answer = await job_portal.users["bob"].get(f"{EVENTS}/snapshot")
+    assert len(answer.body["jobs"]) == 2
+
+
 def test_a_user_with_many_logins_is_bounded_too() -> None:
     limit = ConcurrencyLimit(per_key=2, per_user=3, detail="Too many.")
     with limit.hold("alice", "a"), limit.hold("alice", "a"):

@@ -410,7 +410,7 @@ async def test_uploads_that_can_not_be(file_portal: FilePortal) -> None:
 async def test_a_login_that_ends_ends_its_download(
     file_portal: FilePortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_answer, "STILL_EVERY_S", 0.0)
+    monkeypatch.setattr(file_answer, "RECHECK_S", 0.0)
     file_portal.write("large", bytes(64 << 20))
     async with file_portal.portal.browser() as browser:
         await browser.login("alice")

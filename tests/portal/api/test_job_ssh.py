@@ -16,7 +16,7 @@ from portal.services.jobs.ssh import NOT_STARTED
 from portal.services.slurm.launch import derive_job_ssh_secret
 from spawner.errors import HomeUnavailable, Rejected
 from spawner.launcher.pool import LauncherPool
-from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER, SshGrant, parse_grant
+from spawner.ssh.grant import GRANT_HEADER, HOST_KEY_HEADER, KEY_HEADER, SshGrant, parse_grant
 from spawner.ssh.host_key import render_public_key
 from tests.servers.gate_portal import Real, problem, real_portal
 from tests.servers.nginx import Answer, ReceivedRequest, reply, run_nginx
@@ -133,7 +133,7 @@ def test_the_first_connection_starts_the_program_and_others_use_it(
         assert (answer.status, answer.one("x-target")) == (204, f"{HOST}:40123")
     assert programs.started == [job.id]
     secret = secret_of(real, job)
-    granted = parse_grant(secret, PATH, answer.one(HEADER.lower()), time.time())
+    granted = parse_grant(secret, PATH, answer.one(GRANT_HEADER.lower()), time.time())
     assert granted == SshGrant(token_id, KEY)
     assert answer.one(HOST_KEY_HEADER.lower()) == render_public_key(secret)
 
@@ -387,7 +387,7 @@ def test_nginx_passes_the_grant_to_the_jobs_program(
         assert (answer.status, answer.body) == (200, b"the job's program")
         (seen,) = door.node.seen
         assert (seen.path, seen.all("authorization")) == (PATH, [])
-        assert seen.one(HEADER.lower()).endswith(KEY)
+        assert seen.one(GRANT_HEADER.lower()).endswith(KEY)
         for path in ("/user/alice/04711/ssh", "/user/alice/4711/lab", "/user/alice/4711/x/ssh"):
             assert door.ask(path, headers=headers(token)).status in {401, 404}
         assert len(door.node.seen) == 1

@@ -264,7 +264,7 @@ def test_a_refusal_of_the_server_is_shown(
     [
         b"no json", ["x"], {"apps": [{"name": "demo"}]}, {"apps": [{**APP, "name": "../x"}]},
         {"apps": [{**APP, "state": "odd"}]}, {"apps": [{**APP, "log": ["x" * 600]}]},
-        {"apps": [{**APP, "log": ["x"] * 100}]}, b"x" * 600_000,
+        {"apps": [{**APP, "log": ["x"] * 100}]}, b"x" * 600_000, b"[" * 100_000,
     ],
 )  # fmt: skip
 def test_a_malformed_answer_is_not_believed(real: Real, session: Session, body: Any) -> None:

@@ -18,7 +18,7 @@ from portal.models import AccessToken, JobState, Session, User, Wanted
 from portal.services.auth.tokens import new_text
 from portal.services.hashes import hash_token
 from portal.services.slurm.launch import derive_secret
-from spawner.ssh.grant import HEADER, HOST_KEY_HEADER, KEY_HEADER, SshGrant, parse_grant
+from spawner.ssh.grant import GRANT_HEADER, HOST_KEY_HEADER, KEY_HEADER, SshGrant, parse_grant
 from spawner.ssh.host_key import render_public_key
 from tests.polling import wait_until
 from tests.servers.gate_portal import TARGET, Real, problem, real_portal
@@ -53,7 +53,7 @@ def test_the_owners_token_admits_one_key_to_the_session(real: Real) -> None:
     assert answer.one("cache-control") == "no-store"
     secret = derive_secret(CONTEXT, made.id)
     assert answer.one(HOST_KEY_HEADER.lower()) == render_public_key(secret)
-    granted = parse_grant(secret, PATH, answer.one(HEADER.lower()), time.time())
+    granted = parse_grant(secret, PATH, answer.one(GRANT_HEADER.lower()), time.time())
     assert granted == SshGrant(token_id, KEY)
     assert token not in str(answer.headers)
 
@@ -299,7 +299,7 @@ def test_nginx_passes_the_grant_and_nothing_of_the_user(real: Real, door: NginxS
     sent = {
         **headers(token),
         "Cookie": f"{door.cookie}=token-of-alice; jupyterhub-user-alice=x",
-        HEADER: "planted",
+        GRANT_HEADER: "planted",
     }
     with ExitStack() as stack:
         head = connect(door, stack, sent)
@@ -308,7 +308,7 @@ def test_nginx_passes_the_grant_and_nothing_of_the_user(real: Real, door: NginxS
     assert "the node's" not in head
     assert "Set-Cookie" not in head
     (seen,) = door.node.seen
-    assert seen.one(HEADER.lower()).endswith(KEY)
+    assert seen.one(GRANT_HEADER.lower()).endswith(KEY)
     for name in ("cookie", "authorization", KEY_HEADER.lower()):
         assert seen.all(name) == []
     assert token not in repr(seen)
@@ -330,7 +330,7 @@ def test_nginx_sends_nothing_to_the_node_without_a_token(real: Real, door: Nginx
 
 def test_nginx_a_notebooks_login_is_no_way_around(real: Real, door: NginxServer) -> None:
     """The node program refuses a request without a grant, however its path is written."""
-    cookie = {"Cookie": f"{door.cookie}=token-of-alice", HEADER: "planted"}
+    cookie = {"Cookie": f"{door.cookie}=token-of-alice", GRANT_HEADER: "planted"}
     door.node_answer = lambda *_: _json(b"ok")
     assert door.ask("/user/alice/s1//ssh", headers={**WEBSOCKET, **cookie}).status in {401, 404}
     assert door.ask("/user/alice/s1/%73sh", headers={**WEBSOCKET, **cookie}).status == 401

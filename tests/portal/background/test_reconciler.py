@@ -20,7 +20,7 @@ from portal.models import (
     JobState,
     Session,
 )
-from portal.services.slurm.pending_rows import EVERYTHING_EVERY, OVERLAP, load
+from portal.services.slurm.pending_rows import FULL_PASS_EVERY, OVERLAP, load
 from spawner.slurm.model import JobPhase, Outcome
 from tests.portal.reconcile_loop import ReconcileHarness, stop
 
@@ -121,7 +121,7 @@ async def test_what_squeue_no_longer_shows_is_watched_until_it_is_known(
 async def test_all_are_looked_at_now_and_then(harness: ReconcileHarness) -> None:
     ids = await harness.queued(3)
     await harness.round()
-    assert await harness.round(EVERYTHING_EVERY) == set(ids)
+    assert await harness.round(FULL_PASS_EVERY) == set(ids)
 
 
 async def test_a_silence_of_slurm_is_one_statement(harness: ReconcileHarness) -> None:
@@ -163,7 +163,7 @@ async def test_someone_else_was_quicker(
 ) -> None:
     """One of many rows was written in between: the updates of the others are not lost."""
     ids = await harness.queued(5)
-    write = harness.loop._row_sync.update_row
+    write = harness.loop._row_sync.apply_report
     meddled: list[str] = []
 
     def meddle(row: Any, now: datetime) -> bool:
@@ -172,7 +172,7 @@ async def test_someone_else_was_quicker(
             row.version -= 1  # as if another process had written it since it was read
         return write(row, now)
 
-    monkeypatch.setattr(harness.loop._row_sync, "update_row", meddle)
+    monkeypatch.setattr(harness.loop._row_sync, "apply_report", meddle)
     assert await harness.round() == set(ids)
     assert all([(await harness.row(row_id)).reason for row_id in ids])
 
@@ -181,7 +181,7 @@ async def test_a_row_that_the_database_refuses_does_not_stop_the_others(
     harness: ReconcileHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = await harness.queued(5)
-    write = harness.loop._row_sync.update_row
+    write = harness.loop._row_sync.apply_report
 
     def spoil(row: Any, now: datetime) -> bool:
         changed = write(row, now)
@@ -189,15 +189,15 @@ async def test_a_row_that_the_database_refuses_does_not_stop_the_others(
             row.name = None  # which the table does not allow
         return changed
 
-    monkeypatch.setattr(harness.loop._row_sync, "update_row", spoil)
+    monkeypatch.setattr(harness.loop._row_sync, "apply_report", spoil)
     assert await harness.round() == set(ids)
     assert [bool((await harness.row(row_id)).reason) for row_id in ids] == [True] * 2 + [False] + [
         True
     ] * 2
     assert await harness.round() == set(), "it is set aside"
     assert await harness.round(OVERLAP) == set(), "also when late commits are searched"
-    monkeypatch.setattr(harness.loop._row_sync, "update_row", write)
-    await harness.round(EVERYTHING_EVERY)
+    monkeypatch.setattr(harness.loop._row_sync, "apply_report", write)
+    await harness.round(FULL_PASS_EVERY)
     assert (await harness.row(ids[2])).reason
 
 

@@ -13,7 +13,7 @@ from portal.background.reconciler import PROBABLY_MISSING_FOR
 from portal.db import utcnow
 from portal.models import BatchJob, Job, JobsPolicy, JobState, Session, User, Wanted, new_id
 from portal.services.jobs import jobs
-from portal.services.slurm.pending_rows import EVERYTHING_EVERY
+from portal.services.slurm.pending_rows import FULL_PASS_EVERY
 from spawner.slurm.model import JobPhase, Outcome
 from tests.portal.reconcile_loop import ReconcileHarness, stop
 
@@ -33,7 +33,7 @@ async def disabled(harness: ReconcileHarness, jobs: JobsPolicy) -> None:
 async def until_cancelled(harness: ReconcileHarness) -> None:
     """Two rounds: first the row is marked, then Slurm cancels."""
     for _ in range(2):
-        await harness.round(EVERYTHING_EVERY)
+        await harness.round(FULL_PASS_EVERY)
         await harness.acts()
 
 
@@ -72,7 +72,7 @@ async def test_what_slurm_lost_is_not_submitted_again(harness: ReconcileHarness)
     await disabled(harness, JobsPolicy.LEAVE)
     harness.watcher.missing_since = lambda *_: utcnow() - PROBABLY_MISSING_FOR  # type: ignore[method-assign]
     await harness.look()
-    await harness.round(EVERYTHING_EVERY)
+    await harness.round(FULL_PASS_EVERY)
     await harness.acts()
     assert (await harness.row(made)).wanted is Wanted.STOP
 

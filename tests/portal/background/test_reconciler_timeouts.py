@@ -12,7 +12,7 @@ import pytest
 from portal.db import utcnow
 from portal.models import JobState, Session, Wanted
 from portal.services.sessions import nodes, servers
-from portal.services.slurm.pending_rows import EVERYTHING_EVERY
+from portal.services.slurm.pending_rows import FULL_PASS_EVERY
 from spawner.slurm.model import JobPhase
 from tests.portal.reconcile_loop import ReconcileHarness
 
@@ -76,7 +76,7 @@ async def test_a_session_that_the_hub_let_go_of_is_offered_again(harness: Reconc
     a kernel, or all of them while there is no route to the nodes."""
     row_id = await running(harness, ready_at=STARTED, first_ready_at=STARTED)
     await rounds(harness)
-    await servers.forget(harness.context, "alice", "s1")
+    await servers.record_hub_stop(harness.context, "alice", "s1")
     await rounds(harness)
     row = await session(harness, row_id)
     assert (row.wanted, row.state, row.ready_at) == (Wanted.RUN, JobState.STARTING, None)
@@ -94,7 +94,7 @@ async def test_a_session_that_started_while_the_portal_was_away_lives(
     row_id = await running(harness, state=JobState.QUEUED, **columns)
     await rounds(harness)
     assert (await session(harness, row_id)).wanted is Wanted.RUN
-    await rounds(harness, EVERYTHING_EVERY + timedelta(minutes=1))
+    await rounds(harness, FULL_PASS_EVERY + timedelta(minutes=1))
     assert (await session(harness, row_id)).wanted is Wanted.STOP, "it has had its time by now"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ async def test_a_hanging_home_delays_no_other_users_metrics(
     def mark_read(row: Any) -> None:
         row.tasks = [{**task, "read": True} for task in row.tasks]
 
-    monkeypatch.setattr(scalars, "read", read)
+    monkeypatch.setattr(scalars, "store_task_values", read)
     reader = ScalarReader(harness.context)
     for row_id in (stuck, other):
         row = await harness.row(row_id)
@@ -51,3 +52,30 @@ async def test_a_hanging_home_delays_no_other_users_metrics(
     assert scalars.find_unread_tasks(await harness.row(stuck))
     assert not scalars.find_unread_tasks(await harness.row(other))
     await reader.close()
+
+
+async def test_an_answer_without_values_is_not_requested_forever(
+    harness: ReconcileHarness,
+) -> None:
+    async def answer(*_: Any) -> list[Any]:
+        return []
+
+    harness.context.file_pool = SimpleNamespace(scalars=answer)
+    ended: dict[str, Any] = {
+        "state": JobState.ENDED, "started_at": harness.now, "ended_at": harness.now,
+        "logdir": "/logs",
+    }  # fmt: skip
+    array = await harness.add(
+        **ended, array_size=2, tasks=[{"index": index, "state": "ended"} for index in (0, 1)]
+    )
+    single = await harness.add(**ended)
+
+    async def load(row_id: str) -> BatchJob:
+        row = await harness.row(row_id)
+        assert isinstance(row, BatchJob)
+        return row
+
+    await scalars.store_task_values(harness.context, await load(array))
+    await scalars.store_final_values(harness.context, await load(single))
+    assert not scalars.find_unread_tasks(await load(array))
+    assert not scalars.is_unread(await load(single))

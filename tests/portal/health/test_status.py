@@ -171,7 +171,7 @@ def played() -> Any:
     watcher = SimpleNamespace(
         stale_since=None, trouble=None, took_s=0.02, at=utcnow(), jobs={1: None}, cluster=None
     )
-    slurm = SimpleNamespace(accounting_answers=_nothing, admin_level=_operator, config=_config)
+    slurm = SimpleNamespace(check_accounting=_nothing, admin_level=_operator, config=_config)
     accounting_cache = SimpleNamespace(denied=False, runaways=())
     launchers = SimpleNamespace(answered_at=None, trouble=None, home_problems={})
     return partial_context(
@@ -214,7 +214,7 @@ async def test_slurmdbd_that_is_away(played: Any) -> None:
     async def away() -> None:
         raise Unreachable("Slurm doesn't answer.", "sacctmgr: error: refused")
 
-    played.slurm.accounting_answers = away
+    played.slurm.check_accounting = away
     found = await check_accounting(played)
     assert (found.state, "refused" in found.text) == (ComponentState.FAILING, True)
 

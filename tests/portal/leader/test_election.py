@@ -237,8 +237,12 @@ class TestLock:
             LeaderLock(migrated_url, "b:1") as second,
         ):
             assert await first.acquire(wait=False)
-            left = await psycopg.AsyncConnection.connect(url, application_name=first.name)
-            own = await psycopg.AsyncConnection.connect(url, application_name=second.name)
+            left = await psycopg.AsyncConnection.connect(
+                url, application_name=first.connection_name
+            )
+            own = await psycopg.AsyncConnection.connect(
+                url, application_name=second.connection_name
+            )
             other = await psycopg.AsyncConnection.connect(url, application_name="psql")
             await left.execute("CREATE TABLE half_done (id int)")
             await first.release()
@@ -248,7 +252,7 @@ class TestLock:
             for stays in (own, other):
                 await stays.execute("SELECT 1")
                 await stays.close()
-            assert first.name.startswith(AT_WORK)
+            assert first.connection_name.startswith(AT_WORK)
 
     async def test_giving_up_waiting_leaves_no_one_in_the_queue(self, migrated_url: str) -> None:
         async with LeaderLock(migrated_url, "a:1") as first:

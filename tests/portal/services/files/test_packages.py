@@ -19,7 +19,7 @@ from portal.models import AuditEvent
 from portal.services.files import operations
 from portal.services.files.packages import UNSEEN
 from spawner.files.trash import MAX_SHOWN
-from spawner.launcher.file_answers import Deleted
+from spawner.launcher.file_answers import DeletedItem
 from tests.portal.conftest import Answer
 from tests.portal.file_portal import FilePortal, run_file_portal
 from tests.servers.slapd import Slapd
@@ -154,7 +154,7 @@ async def test_the_audit_names_the_home_by_its_root_or_by_a_tilde(
 async def test_unreadable_trash_is_reported_incomplete(
     file_portal: FilePortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def trash(*_: object) -> tuple[list[Deleted], bool]:
+    async def trash(*_: object) -> tuple[list[DeletedItem], bool]:
         return [], False
 
     monkeypatch.setattr(operations, "trash", trash)

@@ -67,8 +67,8 @@ async def test_several_are_cancelled_and_the_others_named(job_portal: JobPortal)
     assert sorted(done["done"]) == sorted([one["id"], two["id"]])
     assert {left["id"]: left["message"] for left in done["refused"]} == {
         ended: "This job has already ended: it reached its time limit.",
-        theirs["id"]: bulk.NOT_YOURS,
-        "none": bulk.NOT_YOURS,
+        theirs["id"]: bulk.JOB_NOT_FOUND,
+        "none": bulk.JOB_NOT_FOUND,
     }
     assert done["left"] is None
     assert (await row(job_portal, theirs["id"])).wanted is Wanted.RUN

@@ -149,7 +149,7 @@ async def test_an_ended_job_keeps_a_few_last_values_for_lists(jobs: LoggingJobs)
     async with context.db.session() as db:
         row = (await db.scalars(select(BatchJob).where(BatchJob.id == job))).one()
     assert scalars.is_unread(row)
-    await scalars.read_final(context, row)
+    await scalars.store_final_values(context, row)
     answer = await jobs.file_portal.users["alice"].send("GET", "/api/v1/jobs")
     (listed,) = [item for item in answer.body["items"] if item["id"] == job]
     assert listed["metrics"] == dict.fromkeys(tags[:8], 1.0)

@@ -192,7 +192,7 @@ async def test_questions_are_counted_for_each_user_and_for_all(job_portal: JobPo
     statuses = {who: [await ask(who, n + 1) for n in range(14)] for who in ("alice", "bob")}
     for found in statuses.values():
         assert found == [200] * forecasts.PER_USER + [429] * (14 - forecasts.PER_USER)
-    left = forecasts.PER_MINUTE - 2 * forecasts.PER_USER
+    left = forecasts.IN_TOTAL - 2 * forecasts.PER_USER
     assert [await ask("carol", n + 1) for n in range(8)] == [200] * left + [429] * (8 - left)
     assert await ask("alice", 1) == 200, "what is kept costs nothing"
 

@@ -274,7 +274,9 @@ async def test_every_order_of_a_long_history_follows_an_index(job_portal: JobPor
     user = await user_of(job_portal, "bob")
     for order in set(listing.JobOrder) - listing.BY_VALUE:
         for wanted in (listing.JobSelection(), listing.JobSelection(template="none")):
-            steps = await plan(job_portal, listing.add_order(listing.query_of(user, wanted), order))
+            steps = await plan(
+                job_portal, listing.add_order(listing.build_query(user, wanted), order)
+            )
             assert not [step for step in steps if "SCAN" in step], (order, steps)
             sorts = [step for step in steps if "TEMP B-TREE" in step]
             assert all("RIGHT PART" in step or "LAST TERM" in step for step in sorts), steps
@@ -339,7 +341,7 @@ async def test_lists_do_not_read_the_tasks_of_arrays(job_portal: JobPortal) -> N
         )  # fmt: skip
         db.add(array)
         await db.commit()
-    query = str(listing.query_of(User(id=owner), listing.JobSelection()))
+    query = str(listing.build_query(User(id=owner), listing.JobSelection()))
     assert "batch_jobs.task_counts" in query
     assert "batch_jobs.tasks" not in query
     (shown,) = await listed(job_portal, "q=array", who="carol")

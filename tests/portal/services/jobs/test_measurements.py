@@ -178,11 +178,11 @@ async def test_an_ended_job_keeps_the_mean_use_of_its_gpus(job: Measured) -> Non
     job.write("0-0-n2.jsonl", GPUS, [job.at(1), 1, 1, 1, 20, 900, 40, 900])
     async with context.db.session() as db:
         row = await db.get_one(BatchJob, job.id)
-    assert measurements.is_gpu_use_unread(row)
-    await measurements.store_gpu_use(context, row)
+    assert measurements.is_gpu_usage_unread(row)
+    await measurements.store_gpu_usage(context, row)
     async with context.db.session() as db:
         row = await db.get_one(BatchJob, job.id)
-    assert not measurements.is_gpu_use_unread(row)
+    assert not measurements.is_gpu_usage_unread(row)
     answer = await job.file_portal.users["alice"].send("GET", f"/api/v1/jobs/{job.id}")
     assert answer.body["gpu_percent"] == 60  # three times 80, then 20 and 40
 
@@ -193,7 +193,7 @@ async def test_the_use_of_gpus_stays_unknown_without_measurements(job: Measured)
     job.write("0-0-n1.jsonl", {"step_s": 10}, [job.at(1), 1, 1, 1])
     async with context.db.session() as db:
         row = await db.get_one(BatchJob, job.id)
-    await measurements.store_gpu_use(context, row)
+    await measurements.store_gpu_usage(context, row)
     async with context.db.session() as db:
         assert (await db.get_one(BatchJob, job.id)).gpu_percent is None
 
@@ -214,7 +214,7 @@ async def test_gpu_use_is_only_read_of_ended_jobs_with_gpus(
     columns = {"state": JobState.ENDED, "ended_at": utcnow(), "resources": {"gpus": 1}}
     await job.create(**{**columns, **changed})
     async with job.file_portal.portal.context.db.session() as db:
-        assert not measurements.is_gpu_use_unread(await db.get_one(BatchJob, job.id))
+        assert not measurements.is_gpu_usage_unread(await db.get_one(BatchJob, job.id))
 
 
 @pytest.mark.parametrize("measured", [True, False])

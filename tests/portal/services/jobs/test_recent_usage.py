@@ -149,7 +149,7 @@ async def test_number_and_time_are_limited(
     for _ in range(recent_usage.MAX_JOBS + 2):
         await running_job(file_portal, [at, 1, 1, 1, 40, 1])
     assert len(await recent(file_portal)) == recent_usage.MAX_JOBS
-    monkeypatch.setattr(recent_usage, "WITHIN_S", 0.0)
+    monkeypatch.setattr(recent_usage, "READ_WITHIN_S", 0.0)
     assert await recent(file_portal) == {}
 
 

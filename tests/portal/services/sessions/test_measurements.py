@@ -182,10 +182,10 @@ async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> No
             return list((await db.scalars(select(SessionMeasurements.session_id))).all())
 
     await session.node("POST", "use", REPORT)
-    await measurements.forget_old(context)
+    await measurements.delete_old_reports(context)
     assert await kept_ones() == [session.session_id]
     await session.change(state=JobState.ENDED, removed_at=utcnow())
-    await measurements.forget_old(context)
+    await measurements.delete_old_reports(context)
     assert await kept_ones() == []
     await session.change(state=JobState.RUNNING, removed_at=None)
     await session.node("POST", "use", REPORT)
@@ -194,7 +194,7 @@ async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> No
             update(SessionMeasurements).values(reported_at=utcnow() - measurements.KEPT * 2)
         )
         await db.commit()
-    await measurements.forget_old(context)
+    await measurements.delete_old_reports(context)
     assert await kept_ones() == []
 
 

@@ -141,7 +141,7 @@ async def test_board_in_use_moves_to_a_service_job(
     context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
     context.tensorboard_heartbeats[before.run_id] = utcnow()
-    await runs.migrate_to_service_job(context, before, utcnow())
+    await runs.handle_ended_allocation(context, before, utcnow())
     after = await again(database, before)
     assert (after.id, after.state, after.wanted) == (before.id, TensorboardState.STARTING, True)
     assert (after.host, after.port, after.started_at) == (None, None, None)
@@ -155,9 +155,9 @@ async def test_board_in_use_moves_to_a_service_job(
 async def test_asked_twice_it_moves_once(database: Database, make_context: MakeParts) -> None:
     context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
-    await runs.migrate_to_service_job(context, before, utcnow())
+    await runs.handle_ended_allocation(context, before, utcnow())
     first = await again(database, before)
-    await runs.migrate_to_service_job(context, before, utcnow())
+    await runs.handle_ended_allocation(context, before, utcnow())
     assert (await again(database, before)).run_id == first.run_id
 
 
@@ -167,7 +167,7 @@ async def test_one_that_its_owner_has_ended_stays_ended(
     context = make_context(service_partition="cpu")
     before = await board_in(database, JobState.ENDED)
     await tensorboards.request_stop(context, before, before.user)
-    await runs.migrate_to_service_job(context, before, utcnow())
+    await runs.handle_ended_allocation(context, before, utcnow())
     assert (await again(database, before)).state is TensorboardState.STOPPED
 
 
@@ -223,7 +223,7 @@ async def test_board_that_cannot_move_ends_with_a_reason(
     now: datetime = utcnow()
     context = make_context(service_partition=partition)
     board = await board_in(database, JobState.ENDED, own_job=own_job, last_request_at=now - seen)
-    await runs.migrate_to_service_job(context, board, now)
+    await runs.handle_ended_allocation(context, board, now)
     after = await again(database, board)
     assert (after.state, after.wanted) == (TensorboardState.STOPPED, False)
     assert after.reason == reason

@@ -13,7 +13,7 @@ from deploy.images import builder
 from deploy.images.builder import Build
 from deploy.images.definition import Definition, PipStep
 from deploy.images.programs import BuildError, Programs
-from spawner.containers.image_packages import beside
+from spawner.containers.image_packages import package_list_path
 
 DEFINITION = Definition("mine", "Mine", ("bookworm",), ())
 
@@ -34,7 +34,7 @@ class FakeBuild(Build):
             raise BuildError("no space left")
 
     def _list_packages(self, image: Path, final: Path) -> None:
-        beside(final).write_text("{}")
+        package_list_path(final).write_text("{}")
 
     def _pack(self) -> Path:
         left = [str(p.relative_to(self.rootfs)) for p in self.rootfs.rglob("*") if p.is_file()]

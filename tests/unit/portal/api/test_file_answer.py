@@ -67,6 +67,10 @@ class TestRanges:
         assert parse_range(asked, 0, ETAG, THEN).status == 416
         assert ByteRange(416, 0, 0, 7).headers["Content-Range"] == "bytes */7"
 
+    def test_unchanged_file_has_no_length(self) -> None:
+        assert "Content-Length" not in ByteRange(304, 0, 0, 7).headers
+        assert ByteRange(200, 0, 7, 7).headers["Content-Length"] == "7"
+
     def test_names_in_headers(self) -> None:
         found = disposition('a"\r\nSet-Cookie: x\\é\uefe9')
         assert found.isascii()

@@ -19,15 +19,15 @@ from portal.cli.detection import (
     DetectedEnvironments,
     DetectionOptions,
     SlurmFound,
-    client_address,
+    find_client_address,
     find_directory,
     find_modules,
     find_slurm,
     find_virtualenvs,
-    module_names,
+    parse_module_names,
 )
 from portal.cli.main import app
-from portal.cli.proposal import toml
+from portal.cli.proposal import render_settings_file
 from portal.config.settings import Settings, SettingsError, read_settings
 from portal.directory import discovery
 from portal.directory.discovery import Address, DirectoryFound, GroupFound
@@ -108,7 +108,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_the_portal_reads_it(found: Detected, load: Any) -> None:
-    settings = load(toml(found))
+    settings = load(render_settings_file(found))
     assert settings.public_url == "https://head.example.org"
     assert settings.node_url == "http://head.example.org:8002"
     assert settings.ldap_urls == ["ldap://ldap.example.org"]
@@ -120,7 +120,7 @@ def test_the_portal_reads_it(found: Detected, load: Any) -> None:
 
 
 def test_proposal_names_no_administrators(found: Detected, load: Any) -> None:
-    text = toml(found)
+    text = render_settings_file(found)
     assert "hpc-admins (2)" in " ".join(text.replace("\n#", "").split())
     assert "physics (40" not in text
     assert load(text).ldap_admin_groups == []
@@ -128,7 +128,7 @@ def test_proposal_names_no_administrators(found: Detected, load: Any) -> None:
 
 def test_what_wants_a_decision_has_its_line(found: Detected, load: Any) -> None:
     """Above the presets: a line added below them would be part of a preset."""
-    text = toml(found)
+    text = render_settings_file(found)
     decided = {
         "certificate_file": "/tls/name.pem",
         "certificate_key_file": "/tls/name.key",
@@ -148,9 +148,9 @@ def test_what_wants_a_decision_has_its_line(found: Detected, load: Any) -> None:
 
 
 def test_runtime_of_the_command_line_replaces_the_default(found: Detected, load: Any) -> None:
-    assert load(toml(found)).runtime_dir == Path("/opt/portal/runtime")
+    assert load(render_settings_file(found)).runtime_dir == Path("/opt/portal/runtime")
     chosen = replace(found.environments, runtime_dir=Path("/shared/portal/runtime"))
-    text = toml(replace(found, environments=chosen))
+    text = render_settings_file(replace(found, environments=chosen))
     assert "# from the command line; at the same path on all nodes\nruntime_dir" in text
     assert load(text).runtime_dir == Path("/shared/portal/runtime")
 
@@ -159,7 +159,7 @@ def test_init_takes_a_runtime_that_does_not_exist_yet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("portal.cli.detection.CLIENTS", ())
+    monkeypatch.setattr("portal.cli.detection.LDAP_CLIENT_FILES", ())
     options = ["--host", "head.example.org", "--slurm-bin-dir", str(tmp_path)]
     run = CliRunner().invoke(app, ["init", *options, "--runtime", "shared/runtime"])
     structlog.reset_defaults()  # a command disables the logging of its process
@@ -170,7 +170,7 @@ def test_init_takes_a_runtime_that_does_not_exist_yet(
 @pytest.mark.parametrize("version", VERSIONS)
 def test_of_every_slurm_recorded(version: str, found: Detected, load: Any) -> None:
     slurm = recorded(version)
-    settings = load(toml(replace(found, slurm=slurm)))
+    settings = load(render_settings_file(replace(found, slurm=slurm)))
     assert settings.cluster_name == slurm.cluster
     names = {part.name for part in slurm.partitions}
     gpus = {node.name for node in slurm.nodes if node.gpus}
@@ -187,21 +187,37 @@ def test_of_every_slurm_recorded(version: str, found: Detected, load: Any) -> No
         assert preset.resources.cpus
 
 
+def test_gpu_partition_says_whether_it_has_only_gpu_nodes(found: Detected) -> None:
+    recorded_slurm = found.slurm
+    assert recorded_slurm is not None
+    node = recorded_slurm.nodes[0]
+    nodes = (replace(node, name="n1", gpus={"v100": 4}), replace(node, name="n2", gpus={}))
+
+    def propose(names: tuple[str, ...]) -> str:
+        partition = PartitionInfo("all", default=True, max_time_minutes=None, nodes=names)
+        slurm = replace(recorded_slurm, nodes=nodes, partitions=(partition,))
+        text = render_settings_file(replace(found, slurm=slurm))
+        return text.partition('default_gpu_partition = "all"')[0].rpartition("\n#")[2]
+
+    assert "only GPU nodes" in propose(("n1",))
+    assert "only GPU nodes" not in propose(("n1", "n2"))
+
+
 def test_new_users_get_the_only_account(found: Detected, load: Any) -> None:
     assert found.slurm is not None
     one = replace(found.slurm, accounts={"root": {}, "research": {}})
-    text = toml(replace(found, slurm=one))
+    text = render_settings_file(replace(found, slurm=one))
     assert load(text).default_slurm_account == "research"
     assert load(text).default_login_group is None, "which group is a decision"
     assert '# default_login_group = "physics"' in text
     two = replace(one, accounts={"root": {}, "research": {}, "teaching": {}})
-    text = toml(replace(found, slurm=two))
+    text = render_settings_file(replace(found, slurm=two))
     assert load(text).default_slurm_account is None
     assert '# default_slurm_account = "research"' in text
 
 
 def test_every_value_has_a_note_of_its_source(found: Detected) -> None:
-    lines = toml(found).splitlines()
+    lines = render_settings_file(found).splitlines()
     notes = [
         before
         for before, line in pairwise(lines)
@@ -212,7 +228,7 @@ def test_every_value_has_a_note_of_its_source(found: Detected) -> None:
 
 
 def test_what_was_not_found_is_to_be_filled_in(load: Any) -> None:
-    text = toml(Detected(host=None, missing=("Slurm: nothing there.",)))
+    text = render_settings_file(Detected(host=None, missing=("Slurm: nothing there.",)))
     assert "# NOT FOUND. Slurm: nothing there." in text
     assert "# ldap_urls = " in text
     with pytest.raises(SettingsError) as refused:
@@ -225,11 +241,11 @@ def test_what_was_not_found_is_to_be_filled_in(load: Any) -> None:
 def test_a_slurm_without_accounting_and_without_limits(found: Detected, load: Any) -> None:
     assert found.slurm is not None
     bare = SlurmFound(Path("/usr/bin"), None, "22.05.8", "", (), ())
-    text = toml(replace(found, slurm=bare))
+    text = render_settings_file(replace(found, slurm=bare))
     assert "# cluster_name = " in text
     assert load(text).default_partition is None
     long = PartitionInfo("all", default=True, max_time_minutes=30, nodes=("n1",))
-    short = load(toml(replace(found, slurm=replace(bare, partitions=(long,)))))
+    short = load(render_settings_file(replace(found, slurm=replace(bare, partitions=(long,)))))
     assert short.default_time_limit_minutes == 30
 
 
@@ -258,7 +274,7 @@ def test_whatever_others_call_their_things_it_is_toml(text: str) -> None:
         missing=(text,),
     )
     # no surrogate can be written to a file, and none is read from one
-    proposed = toml(found).encode(errors="replace").decode()
+    proposed = render_settings_file(found).encode(errors="replace").decode()
     values = tomllib.loads(proposed)
     assert set(values) <= set(Settings.model_fields)
     assert values["ldap_admin_groups"] == []
@@ -321,10 +337,10 @@ def test_the_clients_own_configuration(tmp_path: Path) -> None:
         f"# uri ldap://wrong\nuid nslcd\nuri ldap://one ldap://two\nbase dc=x\n"
         f"base passwd ou=people,dc=x\nssl start_tls\ntls_cacertfile {ca}\n"
     )
-    read = client_address((str(tmp_path / "none"), str(nslcd)))
+    read = find_client_address((str(tmp_path / "none"), str(nslcd)))
     assert read == (Address("ldap://one", ca_file=ca), "dc=x", str(nslcd))
     nslcd.write_text("base dc=x\n")
-    assert client_address((str(nslcd),)) is None
+    assert find_client_address((str(nslcd),)) is None
 
 
 MODULES = """\
@@ -340,7 +356,7 @@ $(reboot)
 
 
 def test_modules_are_names_and_nothing_else() -> None:
-    assert module_names(MODULES) == ("cuda/12.4", "gcc/13.2", "python/3.11")
+    assert parse_module_names(MODULES) == ("cuda/12.4", "gcc/13.2", "python/3.11")
 
 
 @pytest.mark.anyio

@@ -247,7 +247,7 @@ async def test_a_browser_that_leaves_ends_the_request(headers_first: bool) -> No
 
 async def test_who_may_look_no_more_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Access is checked repeatedly while a long response is in progress."""
-    monkeypatch.setattr("portal.streaming.tensorboard.ASK_AGAIN_S", 0.01)
+    monkeypatch.setattr("portal.streaming.tensorboard.RECHECK_S", 0.01)
     asked = 0
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:

@@ -53,7 +53,7 @@ def put(site: Path, name: str = "mine", **changes: Any) -> Path:
 
 def test_what_is_shipped_loads(tmp_path: Path) -> None:
     python3 = Catalog.load(image_dir=tmp_path).environments["python3"]
-    assert python3.kernel
+    assert python3.has_kernel
     assert python3.runtime == Container(tmp_path / "python3.sif")
     assert python3.user_site == "lib/python3.11/site-packages"
     assert python3.resources() == Resources(cpus=2, memory_gb=4, time_limit_minutes=120)
@@ -69,7 +69,7 @@ def test_every_shipped_environment_has_a_definition_or_a_public_image(tmp_path: 
 
 def test_every_shipped_kernel_has_a_starter_notebook_of_its_language(tmp_path: Path) -> None:
     environments = Catalog.load(image_dir=tmp_path).environments
-    kernels = {name: e.language for name, e in environments.items() if e.kernel}
+    kernels = {name: e.language for name, e in environments.items() if e.has_kernel}
     del kernels["desktop"]  # it is for programs with windows
     found = {
         path.stem: json.loads(path.read_text()) for path in (SHIPPED / "starters").glob("*.ipynb")
@@ -133,7 +133,7 @@ def test_an_absolute_image_stays_where_it_is(site: Path) -> None:
 
 
 def test_an_environment_may_have_no_kernel(site: Path) -> None:
-    assert not load_environment(put(site, kernel=None), Path("/images")).kernel
+    assert not load_environment(put(site, kernel=None), Path("/images")).has_kernel
 
 
 @pytest.mark.parametrize(

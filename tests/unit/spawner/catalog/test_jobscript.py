@@ -18,7 +18,7 @@ from spawner.catalog.environment import Catalog
 from spawner.catalog.jobscript import (
     SAMPLER,
     JobContext,
-    Rendered,
+    RenderedJob,
     ScriptRefused,
     is_measured,
     render_job,
@@ -76,14 +76,14 @@ def place_of(home: Path) -> JobContext:
     )
 
 
-def rendered(template: Template, given: Mapping[str, Any], place: JobContext) -> Rendered:
+def rendered(template: Template, given: Mapping[str, Any], place: JobContext) -> RenderedJob:
     values, problems = check_parameters(template, given)
     assert problems == []
     return render_job(template, values, place)
 
 
 def run(
-    job: Rendered, place: JobContext, job_id: int = 7, **variables: str
+    job: RenderedJob, place: JobContext, job_id: int = 7, **variables: str
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the script under bash, with the variables that Slurm sets."""
     folder = Path(job_dir(place.home, place.uuid))

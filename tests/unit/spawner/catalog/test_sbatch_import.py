@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.api.common_schemas import JobResourcesIn
-from spawner.catalog.own_script import ScriptRefused, read
+from spawner.catalog.own_script import ScriptRefused, parse_script
 from spawner.catalog.sbatch_import import MAX_OPTIONS, ImportedScript, import_script
 
 SCRIPT = """#!/bin/bash -l
@@ -57,7 +57,9 @@ def test_the_script_keeps_what_is_no_field() -> None:
         "##SBATCH --array=0-9\n#SBATCH '--constraint=a100 & nvlink'\n\n"
         "srun python train.py\n#SBATCH --time=1\n"
     )
-    assert read(result.script, 10_000).sbatch_lines == ("#SBATCH '--constraint=a100 & nvlink'",)
+    assert parse_script(result.script, 10_000).sbatch_lines == (
+        "#SBATCH '--constraint=a100 & nvlink'",
+    )
 
 
 def test_what_is_left_out_has_its_reason() -> None:
@@ -67,6 +69,12 @@ def test_what_is_left_out_has_its_reason() -> None:
         "--array=0-9": "Use a template with an array.",
         "#SBATCH --time=1": "sbatch ignores it here, after the first command.",
     }
+
+
+def test_an_indented_comment_is_no_command() -> None:
+    result = import_script("#!/bin/bash\n  # long jobs\n#SBATCH --time=60\nhostname\n")
+    assert result.resources == {"time_limit_minutes": 60}
+    assert notes(result) == {}
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from spawner.containers.image_packages import (
     LISTING,
-    beside,
     is_cpu_build,
-    normal,
+    normalize_name,
+    package_list_path,
     parse_listing,
     versions_of,
 )
@@ -37,7 +37,7 @@ def test_listing_is_read_by_normal_names() -> None:
         "six": "1.16.0",
         "torch": "2.13.0+cpu",
     }
-    assert normal("data.table") == "data-table"
+    assert normalize_name("data.table") == "data-table"
 
 
 def test_listing_runs_in_any_shell(tmp_path: Path) -> None:
@@ -55,9 +55,9 @@ def test_versions_lie_beside_what_the_link_leads_to(tmp_path: Path) -> None:
     link.symlink_to(image.name)
     assert versions_of(link) == {}
     image.touch()
-    beside(image).write_text(json.dumps({"torch": "2.13.0+cpu"}))
+    package_list_path(image).write_text(json.dumps({"torch": "2.13.0+cpu"}))
     assert versions_of(link) == {"torch": "2.13.0+cpu"}
-    beside(image).write_text("no JSON at all")
+    package_list_path(image).write_text("no JSON at all")
     assert versions_of(link) == {}
 
 

@@ -14,7 +14,7 @@ import pytest
 from portal.config.registry_auth import registry_hosts
 from spawner import supervised_process
 from spawner.containers.image_file import NotAnImage, file_architecture, layout_architecture
-from spawner.containers.pull import PullRequest, argv, environment
+from spawner.containers.pull import PullRequest, argv, make_environ
 from spawner.containers.references import parse_reference
 from tests.needs import needs_root
 
@@ -128,7 +128,7 @@ class TestCommand:
         for name in ("APPTAINER_DOCKER_PASSWORD", "DOCKER_CONFIG", "PORTAL_CONFIG", "HTTPS_PROXYX"):
             monkeypatch.setenv(name, "x")
         monkeypatch.setenv("https_proxy", "http://proxy:3128")
-        found = environment(tmp_path)
+        found = make_environ(tmp_path)
         assert found["https_proxy"] == "http://proxy:3128"
         assert found["HOME"] == found["TMPDIR"] == str(tmp_path)
         assert not {"APPTAINER_DOCKER_PASSWORD", "DOCKER_CONFIG", "PORTAL_CONFIG"} & set(found)

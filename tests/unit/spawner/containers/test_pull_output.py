@@ -8,7 +8,7 @@ from spawner.containers.pull_output import PullNames, PullPhase, percent_of, pha
 from tests.paths import TESTS
 
 RECORDED = TESTS / "data" / "apptainer" / "1.4.5"
-PLACE = PullNames("127.0.0.1:5000", "team/small", credentials=False, architecture="amd64")
+PLACE = PullNames("127.0.0.1:5000", "team/small", has_credentials=False, architecture="amd64")
 
 
 def recorded(name: str) -> str:
@@ -59,7 +59,7 @@ def test_failures_are_explained_in_plain_words(name: str, words: str) -> None:
 
 
 def test_credentials_that_are_there_are_the_wrong_ones() -> None:
-    place = PullNames("127.0.0.1:5000", "team/small", credentials=True, architecture="amd64")
+    place = PullNames("127.0.0.1:5000", "team/small", has_credentials=True, architecture="amd64")
     assert "are wrong, or lack permission for this image" in why_failed(
         recorded("wrong-password"), place
     )
@@ -84,7 +84,7 @@ def test_causes_that_were_not_recorded(output: str, words: str) -> None:
 
 
 def test_an_image_s_name_is_no_cause() -> None:
-    place = PullNames("host", "team/x509-denied", credentials=False, architecture="amd64")
+    place = PullNames("host", "team/x509-denied", has_credentials=False, architecture="amd64")
     output = "FATAL:   reading manifest v1 in host/team/x509-denied: manifest unknown"
     assert "no such image or tag" in why_failed(output, place)
 

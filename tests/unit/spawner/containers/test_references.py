@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from spawner.containers.references import (
     Reference,
     ReferenceProblem,
-    check_file,
+    check_file_name,
     parse_reference,
     parse_registry,
 )
@@ -90,7 +90,7 @@ def test_whatever_is_typed_becomes_one_plain_word_or_is_refused(rest: str, schem
 
 @pytest.mark.parametrize("name", ["a.sif", "pytorch-2.4_cpu.sif", "9.sif"])
 def test_file_names(name: str) -> None:
-    assert check_file(name) == name
+    assert check_file_name(name) == name
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_file_names(name: str) -> None:
 )
 def test_other_file_names_are_refused(name: str) -> None:
     with pytest.raises(ReferenceProblem):
-        check_file(name)
+        check_file_name(name)
 
 
 def test_registries_are_hosts() -> None:

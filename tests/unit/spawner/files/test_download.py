@@ -106,9 +106,11 @@ class TestListing:
             assert caught.value.code == code
         closed.chmod(0o700)
         filer.write("file")
-        with pytest.raises(Problem) as caught:
-            filer.names("file")
-        assert caught.value.code == "no-folder"
+        filer.link("to-file", "file")
+        for name in ("file", "to-file"):
+            with pytest.raises(Problem) as caught:
+                filer.names(name)
+            assert caught.value.code == "no-folder"
 
     @pytest.mark.parametrize(
         "path", ["..", "a/../b", "/etc", "a//b", ".", "a/", "\0", "x" * 256, "d/" * 5000 + "d"]
@@ -299,6 +301,20 @@ class TestSending:
             ["unzip", "-t", str(tmp_path / "a.zip")], capture_output=True, check=False
         )
         assert done.returncode == 0, done.stdout
+
+    def test_zip_one_of_an_unreadable_link_gives_one_reason(self, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to("target")
+        walk = download.ArchiveWalk(-1, [], download.Omissions())
+        entry = download.ArchiveEntry("link", (tmp_path / "link").lstat(), -1, "link")
+        assert list(download.zip_one(walk, download.Zip(io.BytesIO()), entry)) == []
+        assert walk.omitted.lines == ["link: Bad file descriptor"]
+
+    def test_sizes_without_zip64_leave_room_for_what_deflate_adds(self) -> None:
+        pieces = [os.urandom(download.PIECE) for _ in range(32)]
+        size = sum(map(len, pieces))
+        packed = sum(map(len, download.Zip(io.BytesIO()).add("random", 0o600, 0.0, size, pieces)))
+        assert packed > size
+        assert download.ZIP64_FROM * packed / size < 1 << 32
 
     @pytest.mark.parametrize(("held", "packed"), [(0, False), (100, False), (8, True), (1, True)])
     def test_a_compressed_file_is_not_taken_for_a_sparse_one(self, held: int, packed: bool) -> None:

@@ -42,6 +42,13 @@ def test_values_that_json_cannot_hold_are_gaps() -> None:
     assert curve.values == [None, None]
 
 
+@pytest.mark.parametrize("time", [10**400, math.nan, math.inf, "0", True, None])
+def test_an_impossible_time_of_a_file_is_refused(time: object) -> None:
+    opened = {"size_bytes": 1, "version": "1", "modified_at": time}
+    with pytest.raises(SpawnerError):
+        file_answers.opened(opened)
+
+
 def test_texts_can_be_stored_and_are_bounded() -> None:
     (curve,) = file_answers.curves(answer(tag="a\0" + "x" * 400, run="\0")).curves
     assert (curve.tag[:3], len(curve.tag), curve.run) == ("a\ufffdx", 300, "\ufffd")

@@ -165,13 +165,13 @@ class TestHostile:
         second: list[tuple[int, str, str, str, str]],
     ) -> None:
         """Parsing does not depend on earlier input; unchanged jobs are the same objects."""
-        squeue = parse.Squeue()
+        squeue = parse.SqueueParser()
         for mark, jobs in (("#ONE#", first), ("#TWO#", second)):
             text = "".join(squeue_record(mark, *job) for job in jobs)
-            assert squeue.jobs(text, mark) == parse.parse_squeue(text, mark)
+            assert squeue.parse(text, mark) == parse.parse_squeue(text, mark)
         again = "".join(squeue_record("#THREE#", *job) for job in second)
-        kept = squeue.jobs(text, "#TWO#")
-        assert all(a is b for a, b in zip(squeue.jobs(again, "#THREE#"), kept, strict=True))
+        kept = squeue.parse(text, "#TWO#")
+        assert all(a is b for a, b in zip(squeue.parse(again, "#THREE#"), kept, strict=True))
 
     @given(jobs)
     def test_sacct(self, jobs: list[tuple[int, str, str, str, str]]) -> None:
@@ -322,10 +322,10 @@ class TestNodes:
 
     def test_an_unchanged_node_is_the_same_object(self) -> None:
         line = "NodeName=n1 State=IDLE CPUTot=4 CPULoad=0.50 FreeMem=100 Reason=CPULoad=1 today"
-        parser = parse_nodes.Nodes()
-        (first,) = parser.nodes(line)
+        parser = parse_nodes.NodeParser()
+        (first,) = parser.parse(line)
         for less_memory in ("FreeMem=90", "FreeMem=N/A"):
-            (again,) = parser.nodes(line.replace("FreeMem=100", less_memory))
+            (again,) = parser.parse(line.replace("FreeMem=100", less_memory))
             assert again is first
         changes = {
             "CPULoad=0.50": "CPULoad=1.25",
@@ -333,10 +333,10 @@ class TestNodes:
             "Reason=CPULoad=1": "Reason=CPULoad=2",
         }
         for before, after in changes.items():
-            (changed,) = parser.nodes(line.replace(before, after))
+            (changed,) = parser.parse(line.replace(before, after))
             (expected,) = parse_nodes.parse_nodes(line.replace(before, after))
             assert asdict(changed) == asdict(expected) != asdict(first)
-        assert parser.nodes("") == ()
+        assert parser.parse("") == ()
 
     def test_partitions(self) -> None:
         parts = {p.name: p for p in parse_nodes.parse_partitions(recorded("partitions.txt"))}

@@ -27,7 +27,7 @@ from spawner.node.ssh import connections, link, sshd
 from spawner.node.ssh.connections import SshConnections
 from spawner.node.ssh.sshd import Sshd
 from spawner.signing import LIFETIME_S
-from spawner.ssh.grant import HEADER, SshGrant, render_grant
+from spawner.ssh.grant import GRANT_HEADER, SshGrant, render_grant
 from spawner.ssh.host_key import render_public_key
 from tests.polling import until
 
@@ -65,7 +65,7 @@ class Node:
 
     def grant(self, path: str = PATH, secret: str = SECRET, ago_s: float = 0) -> dict[str, str]:
         granted = SshGrant(TOKEN, KEY)
-        return {HEADER: render_grant(secret, path, granted, time.time() - ago_s)}
+        return {GRANT_HEADER: render_grant(secret, path, granted, time.time() - ago_s)}
 
     def url(self, path: str = PATH) -> str:
         return f"http://127.0.0.1:{self.port}{path}"

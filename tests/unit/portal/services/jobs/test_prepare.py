@@ -16,7 +16,7 @@ from portal.context import AppContext
 from portal.errors import InvalidInput
 from portal.services.catalog.available import NO_GPU
 from portal.services.jobs import prepare
-from portal.services.slurm.launch import offered_environments
+from portal.services.slurm.launch import list_offered_environments
 from spawner.catalog.environment import Catalog
 from spawner.catalog.template import Template, load_templates
 from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo
@@ -151,8 +151,11 @@ def test_what_needs_a_gpu_is_not_there_on_a_cluster_without_one(tmp_path: Path) 
     assert prepare.check_template(at, template) == (False, NO_GPU)
     assert fields(at, template, None) == {"template": NO_GPU}
     assert fields(at, NOTEBOOK, "pytorch") == {"environment": NO_GPU}
-    assert [found.name for found in offered_environments(at, "pytorch")] == ["python3"]
+    assert [found.name for found in list_offered_environments(at, "pytorch")] == ["python3"]
 
     at.watcher.cluster = replace(at.watcher.cluster, nodes=(replace(node, gpus={"v100": 1}),))
     assert environment_out(at, needy).available
-    assert [found.name for found in offered_environments(at, "pytorch")] == ["pytorch", "python3"]
+    assert [found.name for found in list_offered_environments(at, "pytorch")] == [
+        "pytorch",
+        "python3",
+    ]

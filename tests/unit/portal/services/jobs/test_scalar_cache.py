@@ -104,7 +104,7 @@ def test_what_takes_long_is_read_seldom() -> None:
     clock = Clock()
     known = ScalarCache(clock)
     entry = known.of("j")
-    known.rest(entry, took_s=10.0)
+    known.schedule_next(entry, took_s=10.0)
     clock.now_s += PAUSE_FACTOR * 10 - 1
     assert not known.is_due(entry)
     clock.now_s += 1

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.models import BatchJob
-from portal.services.jobs.sizing import run_of
+from portal.services.jobs.sizing import to_run
 from portal.services.jobs.sizing_rules import RequestedSize, Run, SizingFigure, compute_sizing
 from spawner.slurm.model import Outcome
 
@@ -120,5 +120,5 @@ def test_a_suggestion_is_never_less_than_was_used(runs: list[Run], base: Request
 def test_run_is_built_from_a_row(
     columns: dict[str, object], elapsed_s: int | None, cpus: float | None
 ) -> None:
-    run = run_of(BatchJob(outcome=Outcome.COMPLETED, **({"resources": {}} | columns)))
+    run = to_run(BatchJob(outcome=Outcome.COMPLETED, **({"resources": {}} | columns)))
     assert (run.elapsed_s, run.cpus) == (elapsed_s, cpus)

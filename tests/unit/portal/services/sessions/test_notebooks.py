@@ -145,7 +145,8 @@ class TestPortal:
         bad: list[Any] = [
             {**good, "path": "a\nb.ipynb"}, {**good, "path": "\udcff.ipynb"}, {**good, "path": 5},
             {**good, "path": "x" * 2000}, {**good, "changed": float("nan")},
-            {**good, "changed": "1"}, {"path": "x.ipynb"}, None, [], "x",
+            {**good, "changed": "1"}, {**good, "changed": float("inf")}, {"path": "x.ipynb"},
+            None, [], "x",
         ]  # fmt: skip
         context = self.context(tmp_path, {"notebooks": [*bad, good]})
         seen, complete = await notebooks.list_notebooks(context, session)
@@ -157,6 +158,15 @@ class TestPortal:
                 [],
                 False,
             )
+
+    async def test_a_time_that_no_float_holds_is_the_latest(
+        self, tmp_path: Path, session: Session
+    ) -> None:
+        listed = [{"path": "a.ipynb", "changed": 10**400, "kernel": None}]
+        seen, _ = await notebooks.list_notebooks(
+            self.context(tmp_path, {"notebooks": listed}), session
+        )
+        assert [notebook.changed_at.year for notebook in seen] == [9999]
 
     async def test_unreadable_home_is_reported(self, tmp_path: Path, session: Session) -> None:
         context = self.context(tmp_path, HomeUnavailable("Your home directory is full."))

@@ -318,6 +318,24 @@ class TestCollecting:
         assert (self.row.state, self.row.outcome) == (JobState.ENDED, Outcome.COMPLETED)
         assert self.row.usage_due is None
 
+    @pytest.mark.parametrize(("exit_code", "is_due"), [(0, False), (None, True)])
+    async def test_a_running_array_is_due_until_its_ended_tasks_have_exit_codes(
+        self, exit_code: int | None, is_due: bool
+    ) -> None:
+        self.row.state, self.row.array_size = JobState.RUNNING, 2
+        self.row.tasks = [
+            {"index": 0, "state": "stopping", "submit_time": NOW.isoformat()},
+            {"index": 1, "state": "running", "submit_time": NOW.isoformat()},
+        ]
+        ended = info(
+            JobPhase.ENDED, job_id=8, array_job_id=7, tasks=(0,), outcome=Outcome.COMPLETED,
+            exit_code=exit_code, end_time=NOW - timedelta(hours=1),
+        )  # fmt: skip
+        running = info(JobPhase.RUNNING, array_job_id=7, tasks=(1,))
+        await self.collect([measured(ended), measured(running)])
+        assert [task["state"] for task in self.row.tasks] == ["ended", "running"]
+        assert (self.row.usage_due is not None) is is_due
+
     async def test_usage_is_not_given_up_while_accounting_does_not_answer(self) -> None:
         self.row.state, self.row.ended_at = JobState.ENDED, NOW
         later = NOW + 2 * accounting_totals.GIVE_UP
@@ -416,13 +434,13 @@ def test_a_jobs_name_forges_no_path() -> None:
 def test_the_same_job_from_outside_has_the_same_id() -> None:
     context: Any = SimpleNamespace(settings=SimpleNamespace(cluster_name="c"))
     one = info(JobPhase.QUEUED, uuid=None)
-    assert external_jobs.row_id(context, one) == external_jobs.row_id(
+    assert external_jobs.derive_row_id(context, one) == external_jobs.derive_row_id(
         context, replace(one, phase=JobPhase.ENDED)
     )
-    assert external_jobs.row_id(context, one) != external_jobs.row_id(
+    assert external_jobs.derive_row_id(context, one) != external_jobs.derive_row_id(
         context, replace(one, submit_time=NOW + SECOND)
     )
-    assert lifecycle.is_external(job(id=external_jobs.row_id(context, one)))
+    assert lifecycle.is_external(job(id=external_jobs.derive_row_id(context, one)))
     assert not lifecycle.is_external(job())
 
 

@@ -47,6 +47,19 @@ def test_job_with_other_identity_is_foreign(stranger: dict[str, object]) -> None
     assert not lifecycle.is_ours(session(), info(JobPhase.RUNNING, **stranger))
 
 
+def test_suspended_job_has_no_suggestion_from_the_queue() -> None:
+    row = session(reason="Waiting for free resources.", suggestion="Choose another partition.")
+    found = lifecycle.build_observed_columns(row, info(JobPhase.SUSPENDED), NOW)
+    assert found["reason"] == "Slurm has suspended this job."
+    assert found["suggestion"] is None
+
+
+def test_suspended_job_that_an_administrator_stops_keeps_the_reason() -> None:
+    row = session(wanted=Wanted.STOP, outcome=Outcome.CANCELLED, reason="An administrator did it.")
+    found = lifecycle.build_observed_columns(row, info(JobPhase.SUSPENDED), NOW)
+    assert "reason" not in found
+
+
 def external(**columns: object) -> Session:
     """Return a job from outside the portal, with an id derived from Slurm's own."""
     return session(id="87654321-4321-5321-4321-cba987654321", job_id=7, submit_time=NOW, **columns)
@@ -75,7 +88,7 @@ LATER = NOW + timedelta(hours=1)
 def test_a_later_job_with_the_same_number_is_not_the_same(
     row: Session, shown: dict[str, object], same: bool
 ) -> None:
-    assert lifecycle.is_same(row, info(JobPhase.RUNNING, **shown)) is same
+    assert lifecycle.is_certainly_ours(row, info(JobPhase.RUNNING, **shown)) is same
 
 
 def test_queued_job_has_reason_and_estimate() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from portal.services.slurm.log_reasons import LogFacts, explain_log
 
-FACTS = LogFacts(gpus=1, has_environment=True, offers=lambda _: [])
+FACTS = LogFacts(gpus=1, has_environment=True, find_environments=lambda _: [])
 LINES = [
     ("ModuleNotFoundError: No module named 'sklearn.svm'", "missing-module"),
     ("ImportError: No module named yaml", "missing-module"),
@@ -83,7 +83,7 @@ def test_missing_module_names_environments_that_have_its_package() -> None:
         return ["Python 3.11", "PyTorch"]
 
     text = "ModuleNotFoundError: No module named 'sklearn.svm'"
-    why = explain_log(text, LogFacts(gpus=0, has_environment=True, offers=offers))
+    why = explain_log(text, LogFacts(gpus=0, has_environment=True, find_environments=offers))
     assert why is not None
     assert asked == ["scikit-learn"]
     assert "sklearn" in why.text
@@ -91,7 +91,7 @@ def test_missing_module_names_environments_that_have_its_package() -> None:
 
 
 def test_missing_module_without_environment_suggests_one() -> None:
-    facts = LogFacts(gpus=0, has_environment=False, offers=lambda _: [])
+    facts = LogFacts(gpus=0, has_environment=False, find_environments=lambda _: [])
     why = explain_log("ModuleNotFoundError: No module named 'torch'", facts)
     assert why is not None
     assert "the node's own Python" in why.text
@@ -100,7 +100,7 @@ def test_missing_module_without_environment_suggests_one() -> None:
 
 @pytest.mark.parametrize(("gpus", "words"), [(0, "Request a GPU"), (1, "built for GPUs")])
 def test_absent_cuda_depends_on_whether_a_gpu_was_asked_for(gpus: int, words: str) -> None:
-    facts = LogFacts(gpus=gpus, has_environment=True, offers=lambda _: [])
+    facts = LogFacts(gpus=gpus, has_environment=True, find_environments=lambda _: [])
     why = explain_log("AssertionError: Torch not compiled with CUDA enabled", facts)
     assert why is not None
     assert words in (why.suggestion or "")
@@ -115,7 +115,9 @@ def test_absent_cuda_depends_on_whether_a_gpu_was_asked_for(gpus: int, words: st
 )
 def test_outside_job_gets_no_suggestion_about_its_environment(line: str, suggestion: str) -> None:
     """The portal has no information about the environment or the GPUs of an external job."""
-    facts = LogFacts(gpus=0, has_environment=False, offers=lambda _: ["PyTorch"], external=True)
+    facts = LogFacts(
+        gpus=0, has_environment=False, find_environments=lambda _: ["PyTorch"], external=True
+    )
     why = explain_log(line, facts)
     assert why is not None
     assert (why.suggestion or "").startswith(suggestion)

@@ -18,6 +18,20 @@ from spawner.catalog.environment import SHIPPED
 from tests.polling import PATIENCE_S
 
 PROGRAM = SHIPPED / "jobs" / "preflight.py"
+SLOW_RANK_1 = """\
+import time
+import preflight
+
+def unreachable(own_rank, peers, timeout_s):
+    if not own_rank.startswith("rank 1 "):
+        return []
+    time.sleep(1.5 * timeout_s)
+    return ["rank 1 can't reach rank 2"]
+
+preflight.unreachable = unreachable
+preflight.main()
+"""
+"""The program, with a rank 1 that waits in vain for more than one other rank."""
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +50,14 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def start(rank: int, size: int, port: int, timeout_s: float) -> subprocess.Popen[str]:
+def start(
+    rank: int, size: int, port: int, timeout_s: float, program: tuple[str, ...] = (str(PROGRAM),)
+) -> subprocess.Popen[str]:
     variables = {"SLURM_PROCID": str(rank), "SLURM_NTASKS": str(size), "MASTER_ADDR": "127.0.0.1"}
     return subprocess.Popen(
-        [sys.executable, str(PROGRAM), f"--timeout-s={timeout_s}"],
+        [sys.executable, *program, f"--timeout-s={timeout_s}"],
         env={**os.environ, **variables, "MASTER_PORT": str(port)},
+        cwd=PROGRAM.parent,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -84,6 +101,14 @@ def test_a_peers_port_that_can_not_be_reached_is_named(preflight: ModuleType) ->
         f"rank 1 on node02 can't reach rank 3 on node04, address 127.0.0.1, port {port}:"
         " no process is listening there"
     ]
+
+
+def test_rank_0_waits_for_a_rank_that_tries_several_others() -> None:
+    port = free_port()
+    ranks = [start(rank, 3, port, 2, ("-c", SLOW_RANK_1)) for rank in range(3)]
+    found = results(ranks)
+    assert [code for code, _ in found] == [1, 1, 1]
+    assert found[0][1].endswith("preflight: rank 1 can't reach rank 2\n")
 
 
 def test_a_wrong_sum_is_found(preflight: ModuleType) -> None:
