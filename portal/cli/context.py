@@ -10,10 +10,11 @@ import logging
 import os
 import pwd
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TextIO, TypeVar
 
 import structlog
 import typer
@@ -158,11 +159,19 @@ def in_utc(at: datetime | None) -> datetime | None:
     return at.replace(tzinfo=UTC) if at is not None else None
 
 
-def write_secret(file: Path, text: str) -> None:
-    """Write a new file that other accounts cannot read. Raises typer.BadParameter if it exists."""
+@contextmanager
+def new_secret_file(file: Path) -> Iterator[TextIO]:
+    """Create a file that other accounts cannot read, and remove it again if the body fails.
+
+    Raises typer.BadParameter if it exists.
+    """
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise typer.BadParameter(f"{file} can't be created: {error.strerror}") from error
     with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-        out.write(text)
+        try:
+            yield out
+        except BaseException:
+            file.unlink()
+            raise

@@ -4,6 +4,7 @@ One-time passwords are shown only on request, on the terminal or in a file of mo
 is ever an argument.
 """
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,15 @@ import typer
 
 from portal.api.admin_users import ImportLine
 from portal.api.user_schemas import CheckOut, UserOut, UserRow, row_out, show
-from portal.cli.context import Json, Number, Text, print_json, print_table, run, write_secret
+from portal.cli.context import (
+    Json,
+    Number,
+    Text,
+    new_secret_file,
+    print_json,
+    print_table,
+    run,
+)
 from portal.context import AppContext
 from portal.directory.contract import Edit, NewDirectoryUser, OneTimePassword
 from portal.services.audit.audit import Actor
@@ -284,14 +293,16 @@ def password(
     """Set a one-time password, to be changed at the next login."""
     if not show_password and file is None:
         raise typer.BadParameter("Set --show-password, or --file with the name of a new file.")
-    if file is not None:
-        write_secret(file, "")
-    one_time = run(lambda context, by: commands.reset_password(context, username, by))
-    if file is not None:
-        file.write_text(one_time.password + "\n", encoding="utf-8")
-        typer.echo(f"The one-time password of {username} was written to {file}.")
-    else:
-        _print_password(one_time)
+    if file is None:
+        _print_password(_reset_password(username))
+        return
+    with new_secret_file(file) as out:
+        out.write(_reset_password(username).password + "\n")
+    typer.echo(f"The one-time password of {username} was written to {file}.")
+
+
+def _reset_password(username: str) -> OneTimePassword:
+    return run(lambda context, by: commands.reset_password(context, username, by))
 
 
 @app.command("groups")
@@ -338,12 +349,14 @@ def import_file(
     if not dry_run and passwords is None:
         raise typer.BadParameter("Set --passwords FILE, the new file for the one-time passwords.")
     content = file.read_bytes()
-    if passwords is not None and not dry_run:
-        write_secret(passwords, "")
-    user_import = run(lambda context, by: _import_lines(context, content, by, dry_run=dry_run))
-    if passwords is not None and not dry_run:
-        lines = "".join(f"{secret.username},{secret.password}\n" for secret in user_import.secrets)
-        passwords.write_text(f"username,password\n{lines}", encoding="utf-8")
+    with ExitStack() as files:
+        out = None
+        if passwords is not None and not dry_run:
+            out = files.enter_context(new_secret_file(passwords))
+        user_import = run(lambda context, by: _import_lines(context, content, by, dry_run=dry_run))
+        if out is not None:
+            secrets = (f"{secret.username},{secret.password}\n" for secret in user_import.secrets)
+            out.writelines(("username,password\n", *secrets))
     _print_report(user_import, json=json)
     if user_import.failed:
         raise typer.Exit(1)

@@ -242,7 +242,9 @@ def empty_trash(context: FilesContext, request: Request) -> Result:
     """Delete trash items for good: those listed in `ids` (null for all) that are older than
     `older_s`.
 
-    This may take several requests: `done` is true when it is complete.
+    This may take several requests: `done` is true when it is complete. An item that can't be
+    deleted, such as a folder with another account's files, does not prevent the others' deletion:
+    its error is raised at the end.
     """
     path, older_s = required_path(request), required_field(request, "older_s", int)
     ids = request.get("ids")
@@ -259,7 +261,15 @@ def empty_trash(context: FilesContext, request: Request) -> Result:
     with opened(trash), translating_errors(TRASH):
         before = time.time() - older_s
         old = (trash_id for deleted_at, trash_id in list(items_of(trash)) if deleted_at <= before)
+        failure: OSError | Refused | None = None
         for trash_id in old:
-            if (ids is None or trash_id in ids) and not removal.remove(trash, trash_id):
-                return {"done": False, "removed": removal.count}
+            if ids is not None and trash_id not in ids:
+                continue
+            try:
+                if not removal.remove(trash, trash_id):
+                    return {"done": False, "removed": removal.count}
+            except (OSError, Refused) as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
     return {"done": True, "removed": removal.count}

@@ -70,6 +70,7 @@ async def test_a_users_life_at_the_command_line(here: Portal, run: Run, tmp_path
     assert event["actor"] == ME
 
     again = await run("users", "add", "cli-ada", "--surname", "X", "--uid", "0")
+    absent = await run("users", "password", "cli-absent", "--file", str(tmp_path / "one-time"))
     secret = await run("users", "password", "cli-ada", "--file", str(tmp_path / "one-time"))
     listed = await run("users", "list", "cli-ada")
     shown = await run("users", "show", "CLI-Ada", "--json")
@@ -77,7 +78,8 @@ async def test_a_users_life_at_the_command_line(here: Portal, run: Run, tmp_path
     assert (again.code, again.out) == (1, "")
     assert "username: A user named cli-ada already exists." in again.err
     assert "uid: Numbers below" in again.err
-    assert secret.code == 0
+    assert absent.code == 1
+    assert secret.code == 0, "the refusal left no file"
     assert (tmp_path / "one-time").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "one-time").read_text().strip() not in secret.out
     head, only = listed.out.splitlines()

@@ -130,6 +130,7 @@ def test_what_is_missing_is_named(
         ({"state_dir": "relative"}, "state_dir"),
         ({"listen_port": 0}, "listen_port"),
         ({"listen_prot": 8001}, "listen_prot"),
+        ({"own_address": f"{'a' * 43}:8001"}, "own_address"),
         ({"login_attempts": -1}, "login_attempts"),
         ({"umask": "777"}, "umask"),
         ({"umask": "9"}, "umask"),

@@ -185,6 +185,17 @@ class TestDeleting:
         filer.ask("empty_trash", ids=[UUID], older_s=0)
         assert filer.ask("list_trash")["items"] == []
 
+    @needs_root("it gives a folder away")
+    def test_an_item_that_cannot_be_deleted_does_not_keep_the_others(self, filer: Filer) -> None:
+        filer.write("d/a")
+        self.delete(filer, "d")
+        for number in range(8):
+            filer.write("a")
+            self.delete(filer, "a", f"{number:08x}-0000-4000-8000-000000000000")
+        os.chown(filer.home / ".portal-trash" / UUID / "item", 0, 0)
+        assert refused(filer, "empty_trash", ids=None, older_s=0).code == "denied"
+        assert [path.name for path in (filer.home / ".portal-trash").iterdir()] == [UUID]
+
     def test_of_one_path_what_was_deleted_long_before_is_found(self, filer: Filer) -> None:
         filer.write("a")
         self.delete(filer, "a")
