@@ -135,7 +135,7 @@ async def _put(
         (scope, name), body.to_limit_values(), body.version, body.create_account
     )
     row = await limit_changes.put(context, by, change)
-    in_time = await context.slurm_limits.wait_for_round()
+    in_time = await context.slurm_limits.wait_for_comparison()
     members = (await limit_views.load_members(context, [row])).get(name, set())
     state = limit_views.compare_with_slurm(context, row, members)
     if not in_time:
@@ -159,7 +159,7 @@ async def get_drift(_reader: Reader, context: ContextDep, fresh: bool = False) -
     """
     at = context.accounting.at
     if fresh and (at is None or utcnow() - at > MIN_REFRESH_INTERVAL):
-        await context.slurm_limits.wait_for_round()
+        await context.slurm_limits.wait_for_comparison()
     return _drift_out(context)
 
 
@@ -169,7 +169,7 @@ async def mend_drift(
 ) -> DriftOut:
     """Apply the portal's value to Slurm again, also for an accepted difference."""
     await slurm_drift.revert(context, by, drift_id)
-    await context.slurm_limits.wait_for_round()
+    await context.slurm_limits.wait_for_comparison()
     return _drift_out(context)
 
 
@@ -179,7 +179,7 @@ async def accept_drift(
 ) -> DriftOut:
     """Accept a value that was set in Slurm outside the portal, until the limit changes."""
     await slurm_drift.accept(context, by, drift_id)
-    await context.slurm_limits.wait_for_round()
+    await context.slurm_limits.wait_for_comparison()
     return _drift_out(context)
 
 

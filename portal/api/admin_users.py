@@ -324,7 +324,7 @@ async def create_user(
     created = await new_users.create(context, new, by)
     context.notifier.notify(HOMES)
     if new.slurm_account or new.limits.set_fields:
-        await context.slurm_limits.wait_for_round()
+        await context.slurm_limits.wait_for_comparison()
     response.headers["Cache-Control"] = NO_STORE
     return Created(
         user=await show(context, created.entry.username),
@@ -410,7 +410,7 @@ async def give_user_account(
     """
     await lookup.fetch_entry(context, username)
     if await user_accounts.give(context, by, username, account):
-        await context.slurm_limits.wait_for_round()
+        await context.slurm_limits.wait_for_comparison()
     return await show(context, username)
 
 

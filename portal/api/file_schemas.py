@@ -106,7 +106,7 @@ class QuotaOut(BaseModel):
     limit_files: int | None
 
 
-class RoomOut(BaseModel):
+class RootSpaceOut(BaseModel):
     """The space in a storage location: on its whole file system, and by the user's own quota (null:
     the system reports none).
 
@@ -124,10 +124,10 @@ class RoomOut(BaseModel):
 class SpaceOut(BaseModel):
     """The space in each storage location."""
 
-    items: list[RoomOut]
+    items: list[RootSpaceOut]
 
 
-class RootOut(RoomOut):
+class RootOut(RootSpaceOut):
     """A storage location."""
 
     path: str
@@ -281,9 +281,9 @@ def matches_out(matches: FileMatches, root: str, folder: str) -> FileMatchesOut:
     return FileMatchesOut(items=items, stopped=matches.stopped, unreadable=matches.unreadable)
 
 
-def room_out(state: RootState) -> RoomOut:
+def root_space_out(state: RootState) -> RootSpaceOut:
     disk_space = state.disk_space
-    return RoomOut(
+    return RootSpaceOut(
         name=state.root.name,
         title=state.root.title,
         total_bytes=disk_space.total_bytes if disk_space else None,
@@ -295,7 +295,7 @@ def room_out(state: RootState) -> RoomOut:
 
 def root_out(state: RootState) -> RootOut:
     writable = state.disk_space is not None and state.disk_space.writable
-    return RootOut(**dict(room_out(state)), path=state.root_path, writable=writable)
+    return RootOut(**dict(root_space_out(state)), path=state.root_path, writable=writable)
 
 
 def trash_out(items: list[DeletedItem], complete: bool) -> TrashOut:

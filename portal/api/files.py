@@ -26,8 +26,8 @@ from portal.api.file_schemas import (
     entry_out,
     matches_out,
     place_out,
-    room_out,
     root_out,
+    root_space_out,
     trash_out,
 )
 from portal.errors import PortalError
@@ -65,7 +65,7 @@ async def file_space(user: FilesUser, context: ContextDep) -> SpaceOut:
     known.
     """
     return SpaceOut(
-        items=[room_out(state) for state in await context.files.list_states(user.username)]
+        items=[root_space_out(state) for state in await context.files.list_states(user.username)]
     )
 
 

@@ -122,7 +122,7 @@ async def put_member_limit(
     row = await limit_changes.put_as_manager(
         context, by, group, username, body.to_limit_values(), body.version
     )
-    in_time = await context.slurm_limits.wait_for_round()
+    in_time = await context.slurm_limits.wait_for_comparison()
     state = limit_views.compare_with_slurm(context, row, ())
     if not in_time:
         state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)

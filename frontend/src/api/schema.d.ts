@@ -7657,26 +7657,6 @@ export interface components {
             role: "admin" | "viewer";
         };
         /**
-         * RoomOut
-         * @description The space in a storage location: on its whole file system, and by the user's own quota (null:
-         *     the system reports none).
-         *
-         *     `problem` is why the location cannot be used; then there are no numbers.
-         */
-        RoomOut: {
-            /** Free Bytes */
-            free_bytes: number | null;
-            /** Name */
-            name: string;
-            /** Problem */
-            problem: string | null;
-            quota: components["schemas"]["QuotaOut"] | null;
-            /** Title */
-            title: string;
-            /** Total Bytes */
-            total_bytes: number | null;
-        };
-        /**
          * RootOut
          * @description A storage location.
          */
@@ -7696,6 +7676,26 @@ export interface components {
             total_bytes: number | null;
             /** Writable */
             writable: boolean;
+        };
+        /**
+         * RootSpaceOut
+         * @description The space in a storage location: on its whole file system, and by the user's own quota (null:
+         *     the system reports none).
+         *
+         *     `problem` is why the location cannot be used; then there are no numbers.
+         */
+        RootSpaceOut: {
+            /** Free Bytes */
+            free_bytes: number | null;
+            /** Name */
+            name: string;
+            /** Problem */
+            problem: string | null;
+            quota: components["schemas"]["QuotaOut"] | null;
+            /** Title */
+            title: string;
+            /** Total Bytes */
+            total_bytes: number | null;
         };
         /**
          * RootsOut
@@ -8028,7 +8028,7 @@ export interface components {
          */
         SpaceOut: {
             /** Items */
-            items: components["schemas"]["RoomOut"][];
+            items: components["schemas"]["RootSpaceOut"][];
         };
         /**
          * SshOut

@@ -88,8 +88,10 @@ class SlurmLimits:
         await self.round(changed=self.loop.signalled)
         return None if self.trouble is None else RETRY_FAILED
 
-    async def wait_for_round(self, timeout_s: float = ROUND_TIMEOUT_S) -> bool:
-        """Request a round that begins after this call. Return whether it ended in time."""
+    async def wait_for_comparison(self, timeout_s: float = ROUND_TIMEOUT_S) -> bool:
+        """Request a comparison with Slurm (`round`) that begins after this call. Return whether it
+        ended in time.
+        """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(done)
         self._notifier.notify(LIMITS)

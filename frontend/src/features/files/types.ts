@@ -5,7 +5,7 @@ type Schemas = components['schemas'];
 
 export type Roots = Schemas['RootsOut'];
 export type Root = Schemas['RootOut'];
-export type Space = Pick<Schemas['RoomOut'], 'free_bytes' | 'total_bytes' | 'quota'>;
+export type Space = Pick<Schemas['RootSpaceOut'], 'free_bytes' | 'total_bytes' | 'quota'>;
 export type Place = Schemas['PlaceOut'];
 export type Entry = Schemas['EntryOut'];
 export type FolderPage = Schemas['FolderPage'];

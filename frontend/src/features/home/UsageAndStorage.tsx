@@ -96,7 +96,7 @@ export function StorageSpace() {
   );
 }
 
-function RootStorage({ root }: { root: components['schemas']['RoomOut'] }) {
+function RootStorage({ root }: { root: components['schemas']['RootSpaceOut'] }) {
   const room = roomOf(root);
   return (
     <li>

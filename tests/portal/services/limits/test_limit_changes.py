@@ -72,7 +72,7 @@ async def test_a_limit_is_kept_written_and_recorded_with_what_changed(
     assert event.detail == {"gpus": {"old": 2, "new": 1}, "cpus": {"old": 8, "new": None}}
     assert (await job_portal.ask("DELETE", ALICE, who="carol")).status == 204
     assert (await job_portal.ask("DELETE", ALICE, who="carol")).status == 404
-    await job_portal.context.slurm_limits.wait_for_round(30)
+    await job_portal.context.slurm_limits.wait_for_comparison(30)
     assert job_portal.accounting.rows[BASE] == {}
 
 

@@ -66,7 +66,7 @@ async def test_while_accounting_is_away_a_limit_waits_and_holds_in_the_portal(
     assert (await job_portal.ask("GET", "/me/limits")).body["effective"]["gpus"]["value"] == 1
     assert (await job_portal.ask("GET", "/admin/drift", who="carol")).body["trouble"]
     job_portal.accounting.mood = "obeys"
-    await job_portal.context.slurm_limits.wait_for_round(30)
+    await job_portal.context.slurm_limits.wait_for_comparison(30)
     assert job_portal.accounting.rows[BASE] == {"gres/gpu": 1}
 
 
@@ -79,7 +79,7 @@ async def test_restart_before_the_row_is_written_applies_nothing_twice(
         await db.execute(delete(Association))
         await db.commit()
         job_portal.accounting.received.clear()
-    await slurm.wait_for_round(30)
+    await slurm.wait_for_comparison(30)
     assert job_portal.accounting.received == []
     assert (await job_portal.ask("GET", "/admin/drift", who="carol")).body["items"] == []
 
@@ -88,7 +88,7 @@ async def test_a_change_by_hand_is_shown_and_mended_or_accepted(job_portal: JobP
     await put(job_portal, ALICE, gpus=1)
     rows, drift = job_portal.accounting.rows, "/admin/drift?fresh=true"
     rows[BASE] = {"gres/gpu": 4, "cpu": 9}
-    await job_portal.context.slurm_limits.wait_for_round(30)
+    await job_portal.context.slurm_limits.wait_for_comparison(30)
     (item,) = (await job_portal.ask("GET", drift, who="carol")).body["items"]
     assert (item["account"], item["field"], item["wanted"], item["found"]) == (
         "research", "GPUs at once", "1", "4",
@@ -103,11 +103,11 @@ async def test_a_change_by_hand_is_shown_and_mended_or_accepted(job_portal: JobP
     assert gone.status == 404
 
     rows[BASE] = {"gres/gpu": 3}
-    await job_portal.context.slurm_limits.wait_for_round(30)
+    await job_portal.context.slurm_limits.wait_for_comparison(30)
     answer = await job_portal.ask("POST", f"/admin/drift/{item['id']}/accept", who="carol")
     (kept,) = answer.body["items"]
     assert (kept["accepted"], kept["found"]) == (True, "3")
-    await job_portal.context.slurm_limits.wait_for_round(30)
+    await job_portal.context.slurm_limits.wait_for_comparison(30)
     assert rows[BASE] == {"gres/gpu": 3}
 
 
@@ -116,9 +116,9 @@ async def test_an_association_removed_by_hand_is_shown_and_mended_or_accepted(
 ) -> None:
     await put(job_portal, "/admin/limits/user/bob", gpus=1)
     rows, drift = job_portal.accounting.rows, "/admin/drift"
-    wait_for_round = job_portal.context.slurm_limits.wait_for_round
+    wait_for_comparison = job_portal.context.slurm_limits.wait_for_comparison
     del rows["research", "bob", ""]
-    await wait_for_round(30)
+    await wait_for_comparison(30)
     (item,) = (await job_portal.ask("GET", drift, who="carol")).body["items"]
     assert (item["username"], item["field"], item["wanted"], item["found"]) == (
         "bob", "Association", "there is one", "there is none",
@@ -127,7 +127,7 @@ async def test_an_association_removed_by_hand_is_shown_and_mended_or_accepted(
     assert (mended.status, mended.body["items"]) == (200, []), mended
     assert rows["research", "bob", ""] == {"gres/gpu": 1}
     del rows["research", "bob", ""]
-    await wait_for_round(30)
+    await wait_for_comparison(30)
     accepted = await job_portal.ask("POST", f"{drift}/{item['id']}/accept", who="carol")
     assert [one["accepted"] for one in accepted.body["items"]] == [True]
     await put(job_portal, "/admin/limits/user/bob", gpus=2)
@@ -185,7 +185,7 @@ async def test_limits_stay_after_restart_without_directory(
         there.setattr(slurm.limited_users, "_members", {})
         there.setattr(type(directory), "members", visited_by_frank)
         await put(job_portal, f"/admin/limits/{path}", gpus=1)
-        assert await slurm.wait_for_round(30)
+        assert await slurm.wait_for_comparison(30)
         assert rows["research", "frank", ""] == {"gres/gpu": 1}
     users = job_portal.context.directory_users
     silent: Any = Silent()
@@ -195,7 +195,7 @@ async def test_limits_stay_after_restart_without_directory(
         LimitedUsers(job_portal.portal.settings, job_portal.context.db, silent, users),
     )
     await put(job_portal, ALICE, gpus=3)
-    assert await slurm.wait_for_round(30)
+    assert await slurm.wait_for_comparison(30)
     assert rows["research", "frank", ""] == {"gres/gpu": 1}
     assert rows[BASE] == {"gres/gpu": 3}
 

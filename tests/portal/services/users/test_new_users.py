@@ -309,5 +309,5 @@ async def test_command_line_has_the_same_defaults(
     (limit,) = await limits_of(carol, "cli-amy")
     assert (limit["gpus"], limit["accounts"]) == (1, ["research"])
     async with asyncio.timeout(60):
-        await here.context.slurm_limits.wait_for_round(30)
+        await here.context.slurm_limits.wait_for_comparison(30)
     assert ("research", "cli-amy", "") in accounting.rows
