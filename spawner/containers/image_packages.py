@@ -1,4 +1,4 @@
-"""Package versions of an image, listed once when it is built, in a file package_list_path it.
+"""Package versions of an image, listed once when it is built, in a file beside it.
 
 `LISTING` runs inside any image: a shell and find(1), and sed for R, suffice. Standard library only;
 deploy/images/builder.py writes the file, the portal reads it.
